@@ -1,0 +1,169 @@
+/* The panel around the draft tree: draws, scrolls, answers pointers, opens folded branches. */
+((D) => {
+  "use strict";
+
+  const CONFIG = { displayModeBar: false, staticPlot: false, doubleClick: false, typesetMath: false, responsive: false };
+
+  const WORDS = {
+    accepted: "accepted", relaxed: "accepted by the relaxed rule", rejected: "rejected", unreached: "not reached",
+    pruned: "pruned by the budget", probe: "scored, never offered", correction: "correction", bonus: "bonus",
+    plain: "written by the target",
+  };
+
+  /** Words of a node state, as legends and lists say it. */
+  D.stateWords = (state) => WORDS[state] ?? "";
+
+  function legendOf(view) {
+    const states = view.states.filter((state) => state in WORDS);
+    const entries = states.map((state) => [D.mark(state, { size: 20, p: state === "unreached" ? 0.25 : 0.75 }), WORDS[state]]);
+    const tested = view.nodes.some((node) => node.tested);
+    if (tested) entries.push(["", "ring: tested, full at p = 1"]);
+    if (view.darts.length) entries.push([D.h("b", null, "1 2 3"), "order of darts"]);
+    return D.legend(entries);
+  }
+
+  /** The preview over the chart: a dashed ring and a rule below the label; no redraw of the chart. */
+  function hoverMark(layout, id) {
+    const placed = layout.nodes.get(id);
+    if (!placed) return [];
+    const { x, y, label, node } = placed;
+    const ring = D.s("circle", {
+      cx: x, cy: y, r: layout.R + 3.5, fill: "none", stroke: "var(--ds-ink)", "stroke-width": 1.2, "stroke-dasharray": "2.5 2",
+    });
+    const rule = D.s("line", {
+      x1: label.start - 2, x2: label.end + 2, y1: label.y + 9, y2: label.y + 9, stroke: "var(--ds-ink)", "stroke-width": 1.2,
+    });
+    return [node.state === "root" ? null : ring, label.text ? rule : null];
+  }
+
+  function growBand(plot, before) {
+    const band = plot.querySelector(".shapelayer path");
+    if (!band || D.still()) return 0;
+    const length = band.getTotalLength();
+    if (length > before) {
+      band.animate([{ strokeDasharray: `${before} ${length}` }, { strokeDasharray: `${length} ${length}` }], 150);
+    }
+    return length;
+  }
+
+  /** Mount the tree of the selected round. `plotly` is a promise of the chart library. */
+  D.mountTree = (root, store, plotly) => {
+    const head = D.h("h2", { class: "ds-hero" });
+    const note = D.h("p", { class: "ds-note" });
+    const plot = D.h("div", { class: "ds-tree-plot" });
+    const overlay = D.s("svg", { class: "ds-tree-over", "aria-hidden": "true" });
+    const scroller = D.h("div", { class: "ds-tree-scroll", role: "img" }, D.h("div", { class: "ds-tree-stage" }, plot, overlay));
+    const legend = D.h("div");
+    root.append(head, note, scroller, legend);
+
+    let Plotly = null;
+    let layout = null;
+    let drawn = null; // what the figure shows, so that a hover costs no redraw
+    let bandLength = 0;
+    const open = new Set();
+
+    const view = () => store.view && D.asThrown(store.view, store.thrown);
+
+    function reserve() {
+      const rows = Math.max(1, ...store.views().map((each) => Math.min(each.rows, 28)));
+      scroller.style.setProperty("min-height", `${D.treeHeight(rows) * D.theme.scale}px`);
+    }
+
+    function react(pinned) {
+      const shown = view();
+      const scale = D.theme.scale;
+      layout = D.treeLayout(shown, scroller.clientWidth / scale, open);
+      const figure = D.treeFigure(shown, layout, { pinned, scale, colours: D.colours(root) });
+      D.time("react", () => Plotly.react(plot, figure.data, figure.layout, CONFIG));
+      overlay.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+      overlay.setAttribute("width", layout.width * scale);
+      overlay.setAttribute("height", layout.height * scale);
+    }
+
+    function drawText() {
+      const { view: shown } = store;
+      head.textContent = shown?.headline ?? "";
+      note.textContent = shown?.note ?? "";
+      legend.replaceChildren(shown ? legendOf(shown) : "");
+      scroller.setAttribute("aria-label", shown ? `Draft tree of round ${shown.index}: ${shown.headline}` : "Draft tree");
+      root.classList.toggle("ds-waiting", !shown);
+    }
+
+    function draw(fade = false) {
+      drawText();
+      if (!store.view || !Plotly || D.isPhone() || !scroller.clientWidth) return;
+      react(store.marked);
+      drawn = { pinned: store.marked, view: store.view, thrown: store.thrown };
+      overlay.replaceChildren();
+      reserve();
+      if (fade && !D.still()) plot.animate([{ opacity: 0.35 }, { opacity: 1 }], 160);
+    }
+
+    function markNode() {
+      if (!layout || !drawn || D.isPhone()) return;
+      if (drawn.pinned !== store.marked || drawn.thrown !== store.thrown || drawn.view !== store.view) draw();
+      overlay.replaceChildren(...(store.hovered === null ? [] : hoverMark(layout, store.hovered).filter(Boolean)));
+      reach(store.hovered === null ? store.marked : null);
+    }
+
+    /** Scroll sideways until a pinned node is in sight. */
+    function reach(id) {
+      const placed = layout.nodes.get(id);
+      if (!placed || scroller.scrollWidth <= scroller.clientWidth) return;
+      const x = placed.x * D.theme.scale;
+      if (x < scroller.scrollLeft + 20) scroller.scrollLeft = Math.max(0, x - 120);
+      else if (x > scroller.scrollLeft + scroller.clientWidth - 90) scroller.scrollLeft = x - scroller.clientWidth + 160;
+    }
+
+    function pick(id) {
+      const placed = layout?.nodes.get(id);
+      if (placed?.hidden) open.add(id);
+      if (placed?.hidden) draw();
+      store.select({ node: id });
+    }
+
+    function listen() {
+      plot.on("plotly_click", (event) => pick(event.points[0].customdata));
+      plot.on("plotly_hover", (event) => store.hover(event.points[0].customdata));
+      plot.on("plotly_unhover", () => store.hover(null));
+    }
+
+    plotly.then((library) => {
+      Plotly = library;
+      draw();
+      if (store.view) listenOnce();
+    });
+
+    let listening = false;
+    function listenOnce() {
+      if (listening || typeof plot.on !== "function") return;
+      listening = true;
+      listen();
+    }
+
+    let width = 0;
+    const watcher = new ResizeObserver(() => {
+      if (Math.abs(scroller.clientWidth - width) < 1) return;
+      width = scroller.clientWidth;
+      draw();
+      listenOnce();
+    });
+    watcher.observe(scroller);
+
+    return [
+      store.on("round", () => {
+        open.clear();
+        bandLength = 0;
+        scroller.scrollLeft = 0;
+        draw(true);
+        listenOnce();
+      }),
+      store.on("node", markNode),
+      store.on("reveal", () => {
+        draw();
+        bandLength = store.thrown === null ? 0 : growBand(plot, store.thrown === 0 ? 0 : bandLength);
+      }),
+      D.onTheme(() => draw()), () => watcher.disconnect(), () => Plotly?.purge(plot),
+    ];
+  };
+})((window.Draftscope = window.Draftscope ?? {}));

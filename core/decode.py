@@ -1,0 +1,242 @@
+"""One loop for every method: draft, score, verify, commit, record.
+
+`step` runs one round of each sequence, `decode` is a generator of rounds. Methods differ only in the two parts that they
+bring: a drafter and a verifier. The loop knows no tokenizer, no file, and no clock but the one it is given. Round 0 is
+the prompt pass: nothing is drafted, and its law gives the first token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from core.dice import Dice
+from core.laws import Law
+from core.models.base import LanguageModel, Scores, Session
+from core.record import Recorded, record
+from core.trace import Cost, FinishReason, Outcome as OutcomeRecord, Round
+from core.tree import Draft, DraftTree
+from core.verify.base import Context, Outcome, Verifier
+
+Clock = Callable[[], float]  # seconds, monotonic
+
+_PLAIN_EVERY = 64  # rounds between two measurements of a plain step, where none happens by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What a drafter learns after a round. Round 0 carries the prompt pass with an empty draft."""
+
+    draft: Draft
+    scores: Scores
+    outcome: Outcome
+    committed: Sequence[int]  # tokens that joined the text in this round
+
+
+class Drafter(Protocol):
+    """Proposes tokens for one sequence."""
+
+    @property
+    def taps(self) -> Sequence[int]:
+        """Return the layers of the target whose hidden states it wants with every score."""
+        ...
+
+    def begin(self, prompt: Sequence[int], target: Session) -> None:
+        """Start a sequence: open own sessions, or take a view of the target's."""
+        ...
+
+    def propose(self, context: Context, limit: int, dice: Dice) -> Draft:
+        """Return a draft at most `limit` >= 1 deep."""
+        ...
+
+    def observe(self, feedback: Feedback) -> None:
+        """Learn the outcome of the last round."""
+        ...
+
+
+class Ending(Protocol):
+    """Decides where the text ends, apart from its length."""
+
+    def __call__(self, generated: Sequence[int], new: int) -> tuple[int, FinishReason] | None:
+        """Return how many of the `generated` tokens remain and why, if one of the last `new` ends the text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """What a method is: a drafter and a rule."""
+
+    drafter: Drafter
+    verifier: Verifier
+
+
+@dataclass(slots=True)
+class State:
+    """One sequence under way."""
+
+    tokens: list[int]
+    prompt_length: int
+    session: Session
+    decoder: Decoder
+    law: Law
+    max_new_tokens: int
+    ending: Ending | None = None
+    eos: int | None = None
+    sequence: int = 0
+    rounds: int = 0
+    finished: FinishReason | None = None
+    plain_since: int = field(default=_PLAIN_EVERY - 2)  # the first measurement comes after round 1
+
+    @property
+    def room(self) -> int:
+        """Tokens that may still be written."""
+        written = len(self.tokens) - self.prompt_length
+        return min(self.max_new_tokens - written, self.session.context - len(self.tokens))
+
+
+def start(
+    prompt: Sequence[int],
+    target: LanguageModel,
+    decoder: Decoder,
+    law: Law,
+    max_new_tokens: int,
+    ending: Ending | None = None,
+    eos: int | None = None,
+    sequence: int = 0,
+) -> State:
+    """Open one sequence. Raises ValueError for an empty prompt or one longer than the target's context."""
+    if not prompt:
+        raise ValueError("The prompt is empty: at least one token is needed to start from.")
+    session = target.open(prompt[:-1])
+    if len(prompt) > session.context:
+        raise ValueError(
+            f"The prompt has {len(prompt)} tokens; the model's context holds {session.context}: shorten it."
+        )
+    decoder.drafter.begin(prompt, session)
+    return State(list(prompt), len(prompt), session, decoder, law, max_new_tokens, ending, eos, sequence)
+
+
+def decode(state: State, dice: Dice, clock: Clock) -> Iterator[Round]:
+    """Yield the rounds of one sequence until it is finished; `state.finished` then says why."""
+    while state.finished is None:
+        yield from step([state], dice, clock)
+
+
+def step(states: Sequence[State], dice: Dice, clock: Clock) -> list[Round]:
+    """Run one round of every sequence that is not finished; return the rounds made."""
+    for state in states:
+        if state.finished is None and state.room < 1:
+            state.finished = _why_full(state)
+    return [_round(state, dice.at(state.sequence), clock) for state in states if state.finished is None]
+
+
+def _round(state: State, dice: Dice, clock: Clock) -> Round:
+    context = Context(tuple(state.tokens), state.law, state.sequence)
+    plain = _plain_step(state, clock)
+    began = clock()
+    draft = _draft(state, context, dice)
+    drafted = clock()
+    scores = state.session.score(draft.tree, 0, state.decoder.drafter.taps, draft.resume)
+    table = state.decoder.verifier.prepare(draft, scores, context)
+    verified = clock()
+    outcome = _ended(state, draft, table.walk(dice, len(state.tokens)))
+    committed = outcome.tokens(draft)
+    state.session.keep((0, *outcome.path))
+    state.tokens += committed
+    state.decoder.drafter.observe(Feedback(draft, scores, outcome, committed))
+    accepted = clock()
+    recorded = record(draft, scores, table, outcome, context, state.eos)
+    done = clock()
+    times = [1000 * (b - a) for a, b in zip((began, drafted, verified, accepted), (drafted, verified, accepted, done), strict=True)]
+    if len(draft.tree) == 1 and state.rounds:
+        plain, state.plain_since = times[1], 0
+    made = _assemble(state, draft, scores, outcome, recorded, times, plain, len(context.tokens))
+    state.rounds += 1
+    return made
+
+
+def _draft(state: State, context: Context, dice: Dice) -> Draft:
+    """Ask for a draft that leaves room for the target's own token."""
+    if state.rounds == 0:
+        return Draft.empty(context.root, "prompt")
+    if state.room < 2:
+        return Draft.empty(context.root, "room")
+    return state.decoder.drafter.propose(context, state.room - 1, dice)
+
+
+def _ended(state: State, draft: Draft, outcome: Outcome) -> Outcome:
+    """Cut the outcome where the text ends, and note why."""
+    written = state.tokens[state.prompt_length :]
+    new = outcome.tokens(draft)[: state.room]
+    outcome = outcome.cut(len(new))
+    found = state.ending([*written, *new], len(new)) if state.ending else None
+    if found is not None:
+        remaining, state.finished = found
+        return outcome.cut(remaining - len(written))
+    if len(new) == state.room:
+        state.finished = _why_full(state)
+    return outcome
+
+
+def _why_full(state: State) -> FinishReason:
+    full = len(state.tokens) - state.prompt_length + state.room >= state.max_new_tokens
+    return "length" if full else "context"
+
+
+def _plain_step(state: State, clock: Clock) -> float | None:
+    """Time one plain step now and then, outside the round's own times; its row is written over by the round."""
+    state.plain_since += 1
+    if state.plain_since < _PLAIN_EVERY or state.rounds < 2:
+        return None
+    state.plain_since = 0
+    began = clock()
+    scores = state.session.score(DraftTree.root(state.tokens[-1]))
+    scores.logits[0, 0].item()
+    return 1000 * (clock() - began)
+
+
+def _assemble(
+    state: State,
+    draft: Draft,
+    scores: Scores,
+    outcome: Outcome,
+    recorded: Recorded,
+    times: Sequence[float],
+    plain: float | None,
+    prefix_length: int,
+) -> Round:
+    draft_ms, verify_ms, accept_ms, record_ms = (round(t, 3) for t in times)
+    return Round(
+        index=state.rounds,
+        sequence=state.sequence,
+        prefix_length=prefix_length,
+        nodes=recorded.nodes,
+        checks=list(outcome.checks),
+        laws=recorded.laws,
+        scalars=recorded.scalars,
+        residuals=recorded.residuals,
+        outcome=OutcomeRecord(
+            accepted=list(outcome.path),
+            final_token=outcome.final,
+            origin=outcome.origin,
+            emitted=outcome.tokens(draft),
+            final_top=recorded.final_top,
+        ),
+        stop=draft.stop,
+        drafted=draft.tree.drafted,
+        max_depth=draft.tree.max_depth,
+        cost=Cost(
+            draft_forwards=draft.work.forwards,
+            target_forwards=1,
+            target_tokens=len(draft.tree) if state.rounds else prefix_length,
+            sublayers_run=draft.work.sublayers + scores.ran,
+            sublayers_reused=scores.reused,
+            draft_ms=draft_ms,
+            verify_ms=verify_ms,
+            accept_ms=accept_ms,
+            record_ms=record_ms,
+            plain_step_ms=None if plain is None else round(plain, 3),
+        ),
+        extras=list(draft.extras),
+    )

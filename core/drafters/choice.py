@@ -1,0 +1,56 @@
+"""The choice of a draft model that several methods share: part of the target, or a second model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from core.drafters.model import ModelDrafter
+from core.models.base import Session
+from core.models.views import View
+from core.registry import MethodConfig, Models
+from core.shapes.base import StopPolicy, TreePolicy
+
+Layer = Annotated[int, Field(ge=0)]
+
+
+class DraftModelConfig(MethodConfig):
+    """Which model drafts."""
+
+    drafter: Literal["skip", "exit", "model"] = Field(
+        "skip",
+        title="Drafter",
+        description="skip: the target without some layers; exit: its first layers only; model: a second model",
+    )
+    skip_layers: tuple[Layer, ...] = Field(
+        (12, 18), title="Skipped layers", description="Layers that the drafter leaves out (drafter: skip)", max_length=64
+    )
+    exit_layer: int = Field(
+        28, title="Exit layer", description="Layers that run before norm and head (drafter: exit)", ge=1, le=200
+    )
+
+
+def model_drafter(
+    config: DraftModelConfig, models: Models, shape: TreePolicy, stops: Sequence[StopPolicy] = ()
+) -> ModelDrafter:
+    """Return the drafter that `config` describes; raise ValueError when it needs a second model and there is none."""
+    if config.drafter == "model":
+        draft = models.draft
+        if draft is None:
+            raise ValueError("This drafter is a second model: name one as draft model, or choose skip or exit.")
+
+        def open_second(prompt: Sequence[int], target: Session) -> Session:
+            return draft.open(prompt)
+
+        return ModelDrafter(open_second, shape, "model", stops)
+    if config.drafter == "skip":
+        view, source = View(config.skip_layers, config.skip_layers), "skip"
+    else:
+        view, source = View(exit_layer=config.exit_layer), f"exit@{config.exit_layer}"
+
+    def open_view(prompt: Sequence[int], target: Session) -> Session:
+        return view.open(target)
+
+    return ModelDrafter(open_view, shape, source, stops)

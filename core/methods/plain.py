@@ -1,0 +1,27 @@
+"""Plain decoding: one forward of the target per token, the baseline of everything here.
+
+Ancestral sampling; at temperature 0 the arg-max of every step.
+"""
+
+from core.decode import Decoder
+from core.drafters.nothing import NoDrafter
+from core.registry import MethodConfig, Models, method
+from core.verify.rejection import RecursiveRejection
+
+
+class Config(MethodConfig):
+    """Nothing to set."""
+
+
+@method(
+    "plain",
+    name="Plain decoding",
+    paper="Ancestral sampling, no drafts",
+    url="",
+    year=1948,
+    family="baseline",
+    lossless=True,
+    config=Config,
+)
+def build(config: Config, models: Models) -> Decoder:
+    return Decoder(NoDrafter(), RecursiveRejection())

@@ -1,0 +1,222 @@
+"""Tree-masked scoring with transformers models over a real cache of keys and values.
+
+One forward runs the nodes of a draft tree: each sees the text and its own ancestors (4-D mask) and stands at the
+position of its depth. `keep` moves the rows of the accepted path to where the text goes on, so that no prefix is ever
+computed twice. Knows no tokenizer, no law and no rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from core.models.anatomy import Anatomy, Pass, anatomy, run_whole
+from core.models.base import FINAL, Scores
+from core.models.cache import TreeCache
+from core.trace import ModelCard
+from core.tree import DraftTree, Resume
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which attention and MLP sublayers a pass runs; a skipped one is an identity on the residual stream."""
+
+    attention: tuple[bool, ...]
+    mlp: tuple[bool, ...]
+
+    @property
+    def shared(self) -> int:
+        """First layers that run completely: what they compute is what the full pass would."""
+        whole = [a and m for a, m in zip(self.attention, self.mlp, strict=True)]
+        return whole.index(False) if False in whole else len(whole)
+
+    @property
+    def sublayers(self) -> int:
+        return sum(self.attention) + sum(self.mlp)
+
+    @staticmethod
+    def full(layers: int) -> Plan:
+        return Plan((True,) * layers, (True,) * layers)
+
+
+class HFModel:
+    """A transformers causal model that opens sessions."""
+
+    def __init__(self, model: PreTrainedModel, card: ModelCard) -> None:
+        self._model = model.eval()
+        self._card = card
+
+    @property
+    def card(self) -> ModelCard:
+        return self._card
+
+    def open(self, token_ids: Sequence[int] = ()) -> HFSession:
+        session = HFSession(self._model, self._card.context, self._card.vocabulary_size)
+        session.feed(token_ids)
+        return session
+
+
+class HFSession:
+    """One sequence in one model. Its cache holds the committed text, then the rows of the tree being scored."""
+
+    def __init__(self, model: PreTrainedModel, context: int, vocabulary_size: int) -> None:
+        self.model = model
+        self.anatomy: Anatomy | None = anatomy(model)
+        self._context = context
+        self._vocabulary_size = vocabulary_size
+        self._cache = TreeCache()
+        self._committed = 0  # rows of committed text
+        self._scored = 0  # rows of tree nodes after them
+        self._fed: list[int] = []  # committed tokens without rows yet
+        self._device = model.get_input_embeddings().weight.device
+        self._eager = model.config._attn_implementation == "eager"
+
+    @property
+    def length(self) -> int:
+        return self._committed + len(self._fed)
+
+    @property
+    def context(self) -> int:
+        return self._context
+
+    def feed(self, tokens: Sequence[int]) -> None:
+        if self._scored:
+            raise ValueError("keep the accepted path before feeding more text")
+        self._fed += tokens
+
+    @torch.inference_mode()
+    def score(
+        self,
+        tree: DraftTree,
+        start: int = 0,
+        taps: Sequence[int] = (),
+        resume: Resume | None = None,
+        plan: Plan | None = None,
+    ) -> Scores:
+        """Run nodes from `start` on, with `plan` only its sublayers, with `resume` only what is not computed yet.
+
+        Raises ValueError when earlier nodes were not scored, or the deepest node lies beyond the context.
+        """
+        if start > self._scored or (start and self._fed):
+            raise ValueError(f"nodes before {start} were not scored yet")
+        if self.length + max(tree.depths) >= self._context:
+            raise ValueError(f"the text would outgrow the model's context of {self._context} tokens")
+        fed = [] if start else self._fed
+        ids = torch.tensor([[*fed, *tree.tokens[start:]]], device=self._device)
+        shared = self._pass(tree, start, len(fed))
+        rows = len(tree) - start
+        if self.anatomy is None:
+            scores = Scores(run_whole(self.model, ids, shared, rows))
+        else:
+            run = _Run(self.anatomy, plan or Plan.full(self.anatomy.num_layers), frozenset(taps))
+            hidden, first = run.embed(ids, shared), 0
+            if resume is not None:
+                hidden, first = self._resumed(run, tree, ids, resume), resume.layer
+                shared = self._pass(tree, start, 0)
+            hidden = run.blocks(first, run.pieces.num_layers, hidden, shared)
+            scores = run.finish(hidden, rows, reused=2 * first)
+        self._committed += len(fed)
+        self._fed = self._fed if start else []
+        self._scored = len(tree)
+        return replace(scores, logits=scores.logits[:, : self._vocabulary_size])
+
+    @torch.inference_mode()
+    def keep(self, path: Sequence[int]) -> None:
+        if not path or path[0] != 0 or any(not 0 <= node < self._scored for node in path):
+            raise ValueError("a kept path begins at the root and holds scored nodes only")
+        self._cache.move([self._committed + node for node in path], self._committed)
+        self._committed += len(path)
+        self._scored = 0
+
+    @torch.inference_mode()
+    def layers(
+        self, first: int, last: int, hidden: Tensor, positions: Tensor, mask: Tensor | None
+    ) -> Tensor:
+        """Run layers `first` <= i < `last` on `hidden` (1, T, D) at `positions` (1, T); rows are written after the text."""
+        pieces = self._pieces()
+        self._cache.offset = self._committed
+        shared = Pass(positions, mask, self._cache, pieces.rotate(hidden, positions))
+        for layer in range(first, last):
+            hidden = pieces.transform(layer, pieces.attend(layer, hidden, shared))
+        return hidden
+
+    def _pieces(self) -> Anatomy:
+        if self.anatomy is None:
+            raise ValueError(
+                f"Models of type {self.model.config.model_type} run whole here; parts of the target can draft "
+                "for Llama, Mistral, Qwen2, Qwen3 and GPT-2 shapes."
+            )
+        return self.anatomy
+
+    def _pass(self, tree: DraftTree, start: int, fed: int) -> Pass:
+        """Lay out one forward: row i of the cache is text, then fed tokens, then nodes."""
+        text = self._committed
+        self._cache.offset = text + start
+        depths = torch.tensor(tree.depths[start:])
+        positions = torch.cat([torch.arange(fed), depths + fed]) + text
+        return Pass(positions[None].to(self._device), self._mask(tree, start, fed), self._cache)
+
+    def _mask(self, tree: DraftTree, start: int, fed: int) -> Tensor | None:
+        rows = fed + len(tree) - start
+        if rows == 1 and tree.is_chain:
+            return None
+        if self._committed == 0 and start == 0 and tree.is_chain and not self._eager:
+            return None  # plain causal from the first token: the kernel's own mask
+        text, size = self._committed, fed + len(tree)
+        seen = torch.ones((rows, text + size), dtype=torch.bool)
+        inner = torch.ones((size, size), dtype=torch.bool).tril()
+        inner[fed:, fed:] = tree.ancestor_mask()
+        seen[:, text:] = inner[size - rows :]
+        lowest = torch.finfo(self.model.dtype).min
+        mask = torch.zeros(seen.shape, dtype=self.model.dtype).masked_fill_(~seen, lowest)
+        return mask[None, None].to(self._device)
+
+    def _resumed(self, run: _Run, tree: DraftTree, ids: Tensor, resume: Resume) -> Tensor:
+        """Return the states of all nodes after `resume.layer` layers: those known, then the rest computed here."""
+        known = resume.hidden.shape[0]
+        if known == len(tree):
+            return resume.hidden[None]
+        shared = self._pass(tree, known, 0)
+        fresh = run.blocks(0, resume.layer, run.embed(ids[:, known:], shared), shared)
+        return torch.cat([resume.hidden[None], fresh], dim=1)
+
+
+class _Run:
+    """One forward through the layers: runs what the plan says, keeps the states asked for, counts sublayers."""
+
+    def __init__(self, pieces: Anatomy, plan: Plan, taps: frozenset[int]) -> None:
+        self.pieces = pieces
+        self._plan = plan
+        self._taps = taps
+        self._features: dict[int, Tensor] = {}
+        self._ran = 0
+
+    def embed(self, ids: Tensor, shared: Pass) -> Tensor:
+        return self.pieces.embed(ids, shared.positions)
+
+    def blocks(self, first: int, last: int, hidden: Tensor, shared: Pass) -> Tensor:
+        """Return hidden states (1, T, D) after layers `first` <= i < `last`."""
+        shared = replace(shared, rotary=self.pieces.rotate(hidden, shared.positions))
+        for layer in range(first, last):
+            if layer in self._taps:
+                self._features[layer] = hidden[0]
+            if self._plan.attention[layer]:
+                hidden = self.pieces.attend(layer, hidden, shared)
+            if self._plan.mlp[layer]:
+                hidden = self.pieces.transform(layer, hidden)
+            self._ran += self._plan.attention[layer] + self._plan.mlp[layer]
+        return hidden
+
+    def finish(self, hidden: Tensor, rows: int, reused: int) -> Scores:
+        """Apply norm and head to the last `rows` rows."""
+        if self.pieces.num_layers in self._taps:
+            self._features[self.pieces.num_layers] = hidden[0]
+        hidden = self.pieces.norm(hidden if FINAL in self._taps else hidden[:, -rows:])
+        if FINAL in self._taps:
+            self._features[FINAL] = hidden[0]
+        logits = self.pieces.head(hidden[:, -rows:])[0]
+        return Scores(logits, self._features, self._ran, reused)

@@ -1,0 +1,129 @@
+"""The methods, found by looking into `core/methods/`: one paper, one file.
+
+A method's file holds a docstring (first line: the idea in one sentence; then the citation), a frozen pydantic `Config`
+(the one declaration of each parameter) and a `build` function under `@method(...)`. Catalogue, controls, CLI, README
+table and exactness test all read it from here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+import core.methods
+from core.decode import Decoder
+from core.models.base import LanguageModel
+
+
+class MethodConfig(BaseModel):
+    """Base of every `Config`: frozen, strict about unknown names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What a method may build on. `ends`: tokens that end a text."""
+
+    target: LanguageModel
+    draft: LanguageModel | None = None
+    ends: frozenset[int] = frozenset()
+
+
+C = TypeVar("C", bound=MethodConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One published method. `toy`: settings for the exact enumeration on a tiny vocabulary."""
+
+    key: str
+    name: str
+    idea: str  # one sentence
+    about: str  # the rest of the file's docstring
+    paper: str
+    url: str
+    year: int
+    family: str
+    lossless: bool
+    config: type[MethodConfig]
+    maker: Callable[[MethodConfig, Models], Decoder]
+    toy: Mapping[str, object]
+
+    def configure(self, values: Mapping[str, object]) -> MethodConfig:
+        """Return the typed config; raise ValueError with one sentence that says what is allowed."""
+        try:
+            return self.config.model_validate(dict(values))
+        except ValidationError as error:
+            raise ValueError(_sentence(self, error)) from None
+
+    def build(self, values: Mapping[str, object], models: Models) -> Decoder:
+        """Return fresh parts for one run; raise ValueError where a value or a model does not fit."""
+        return self.maker(self.configure(values), models)
+
+
+def method(
+    key: str,
+    *,
+    name: str,
+    paper: str,
+    url: str,
+    year: int,
+    family: str,
+    lossless: bool,
+    config: type[C],
+    toy: Mapping[str, object] | None = None,
+) -> Callable[[Callable[[C, Models], Decoder]], Method]:
+    """Turn a build function into a registered method; `config` is the type of its first argument."""
+
+    def wrap(build: Callable[[C, Models], Decoder]) -> Method:
+        def make(values: MethodConfig, models: Models) -> Decoder:
+            if not isinstance(values, config):
+                raise TypeError(f"{key} needs its own Config")
+            return build(values, models)
+
+        idea, _, about = inspect.cleandoc(inspect.getmodule(build).__doc__ or "").partition("\n\n")
+        return Method(
+            key, name, " ".join(idea.split()), about, paper, url, year, family, lossless, config, make, toy or {}
+        )
+
+    return wrap
+
+
+@cache
+def methods() -> Mapping[str, Method]:
+    """Return all methods by key, in order of their year and name."""
+    found: dict[str, Method] = {}
+    for info in pkgutil.iter_modules(core.methods.__path__):
+        module = importlib.import_module(f"core.methods.{info.name}")
+        for value in vars(module).values():
+            if isinstance(value, Method):
+                if value.key in found:
+                    raise ValueError(f"two methods are called {value.key!r}")
+                found[value.key] = value
+    return dict(sorted(found.items(), key=lambda item: (item[1].year, item[1].name)))
+
+
+def get(key: str) -> Method:
+    """Return one method; raise ValueError that lists the keys when there is none of that name."""
+    if key not in methods():
+        raise ValueError(f"There is no method {key!r}; there are: {', '.join(methods())}.")
+    return methods()[key]
+
+
+def _sentence(owner: Method, error: ValidationError) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"]) or "the settings"
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(owner.config.model_fields) or "none"
+        return f"{owner.name} has no setting {name!r}; it has: {known}."
+    field = owner.config.model_fields.get(str(first["loc"][0])) if first["loc"] else None
+    title = field.title if field is not None and field.title else name
+    return f"{title} is {first['input']!r}: {first['msg'].removeprefix('Value error, ')}."

@@ -1,0 +1,178 @@
+"""From a request in words to a trace: encode the prompt, decode round by round, keep the record.
+
+A `Run` can be read at any time: what was decoded so far is a valid trace, also after a cancel or an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Protocol
+
+import core
+from core.decode import Clock, State, decode, start
+from core.dice import Dice, SeededDice
+from core.ending import Endings
+from core.laws import Law
+from core.metrics import totals
+from core.models.base import LanguageModel
+from core.registry import Method, MethodConfig, Models
+from core.trace import Environment, FinishReason, Message, Prompt, Round, Sampling, Trace
+from core.trace import Models as ModelCards
+
+
+class Text(Protocol):
+    """What a run asks of a tokenizer."""
+
+    @property
+    def special(self) -> frozenset[int]: ...
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """Return the tokens that end a text."""
+        ...
+
+    def spell(self, token: int) -> bytes:
+        """Return the exact bytes of a token."""
+        ...
+
+    def encode(self, prompt: str, chat: bool) -> list[int]:
+        """Return the ids of `prompt`, through the chat template where `chat`; raise ValueError if there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Loaded models, ready to run: the text side, the target, and a second model where there is one."""
+
+    text: Text
+    target: LanguageModel
+    environment: Environment
+    draft: LanguageModel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a person asks for. `top_k` 0 and `top_p` 1: off. Raises ValueError with one sentence when out of range."""
+
+    prompt: str
+    method: Method
+    config: Mapping[str, object] = field(default_factory=lambda: dict[str, object]())
+    chat: bool = True
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+    max_new_tokens: int = 64
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.max_new_tokens < 1:
+            raise ValueError(f"New tokens is {self.max_new_tokens}; it may be 1 or more.")
+        if any(not string for string in self.stop):
+            raise ValueError("A stop string is empty; give at least one character.")
+
+    @property
+    def law(self) -> Law:
+        return Law(self.temperature, self.top_k, self.top_p)
+
+
+class Run:
+    """One request under way. Iterate it for rounds; `trace()` is what there is so far."""
+
+    def __init__(
+        self,
+        request: Request,
+        engine: Engine,
+        clock: Clock,
+        created: str,
+        dice: Callable[[int], Dice] = SeededDice,
+    ) -> None:
+        """Encode the prompt and open the sequence; raise ValueError with one sentence where something does not fit."""
+        self.request = request
+        self._engine = engine
+        self._clock = clock
+        self._created = created
+        self._dice = dice(request.seed)
+        self.config: MethodConfig = request.method.configure(request.config)
+        law = request.law
+        ids = engine.text.encode(request.prompt, request.chat)
+        ends = engine.text.ends
+        self._endings = Endings(ends, request.stop, engine.text.spell)
+        decoder = request.method.build(request.config, Models(engine.target, engine.draft, ends))
+        self._state: State = start(
+            ids,
+            engine.target,
+            decoder,
+            law,
+            request.max_new_tokens,
+            self._endings,
+            min(ends, default=None),
+        )
+        self.prompt_ids: Sequence[int] = ids
+        self.rounds: list[Round] = []
+
+    def __iter__(self) -> Iterator[Round]:
+        for made in decode(self._state, self._dice, self._clock):
+            self.rounds.append(made)
+            yield made
+
+    @property
+    def finished(self) -> FinishReason | None:
+        return self._state.finished
+
+    def trace(self, reason: FinishReason | None = None, message: str | None = None) -> Trace:
+        """Return the record so far; `reason` says why it ends where the run itself does not know."""
+        request, engine, text = self.request, self._engine, self._engine.text
+        rounds = list(self.rounds)
+        generated = [token for r in rounds for token in r.outcome.emitted]
+        seen = _tokens(self.prompt_ids, rounds)
+        words = b"".join(text.spell(t) for t in generated if t not in text.special)
+        return Trace(
+            created=self._created,
+            draftscope_version=core.__version__,
+            method=request.method.key,
+            method_name=request.method.name,
+            lossless=request.method.lossless,
+            config=self.config.model_dump(mode="json"),
+            sampling=Sampling(
+                temperature=request.temperature,
+                top_k=request.top_k,
+                top_p=request.top_p,
+                seed=request.seed,
+                max_new_tokens=request.max_new_tokens,
+            ),
+            models=ModelCards(target=engine.target.card, draft=engine.draft.card if engine.draft else None),
+            environment=engine.environment,
+            prompt=Prompt(
+                text=request.prompt,
+                messages=[Message(role="user", content=request.prompt)] if request.chat else None,
+                token_ids=list(self.prompt_ids),
+            ),
+            vocabulary={token: text.spell(token) for token in sorted(seen)},
+            special=sorted(text.special & seen),
+            rounds=rounds,
+            text=self._endings.trimmed(words.decode(errors="replace")),
+            finish_reason=reason or self._state.finished or "cancelled",
+            message=message,
+            totals=totals(rounds),
+            plain_step_ms=_plain_step(rounds),
+        )
+
+
+def _tokens(prompt: Sequence[int], rounds: Sequence[Round]) -> set[int]:
+    """Return every token id that occurs anywhere in the record."""
+    seen = set(prompt)
+    for r in rounds:
+        seen.update(r.nodes.token, r.outcome.emitted)
+        for law in (*r.laws, *r.residuals):
+            seen.update(law.token)
+        if r.outcome.final_top is not None:
+            seen.update(r.outcome.final_top.token)
+    return seen
+
+
+def _plain_step(rounds: Sequence[Round]) -> float | None:
+    times = [r.cost.plain_step_ms for r in rounds if r.cost.plain_step_ms is not None]
+    return round(median(times), 3) if times else None

@@ -1,0 +1,171 @@
+"""Recursive rejection sampling: at each node the drafted children are tried in order against what remains of p.
+
+With R = p and D = q, child x stays with probability min(1, R[x] / D[x]); after a rejection R becomes norm((R - D)+),
+and without replacement D loses x and is rescaled. If every child fails, the round ends with a token drawn from R; at
+a leaf, with one drawn from p. Exact for every drafter:
+
+* one drawn child: speculative sampling (Leviathan et al., arXiv 2211.17192; Chen et al., arXiv 2302.01318);
+* drawn with replacement: multi-step speculative sampling (SpecInfer, arXiv 2305.09781);
+* drawn without replacement: RSD (arXiv 2402.14160), where siblings must be tried in the order drawn;
+* fixed children (arg-max, top-k, a lookup): the draft's law is one-hot, so x stays with probability R[x], and a
+  rejection takes x out of R.
+
+At temperature 0 p is one-hot, and each of these is greedy matching.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.dice import Dice
+from core.models.base import Scores
+from core.reduce import six_digits
+from core.trace import Check, Origin
+from core.tree import Draft, DraftTree, Sampling
+from core.verify.base import Context, Outcome
+
+
+class RecursiveRejection:
+    """The rule; it has no settings."""
+
+    samplings = frozenset({Sampling.DETERMINISTIC, Sampling.INDEPENDENT, Sampling.DISTINCT})
+
+    def prepare(self, draft: Draft, scores: Scores, context: Context) -> RejectionTable:
+        p = context.law(scores.logits)
+        return _Tournament(draft, p).table()
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionTable:
+    """Numbers per node: chance to be accepted once its earlier siblings failed, R[x], D[x] (None: fixed), mass of R.
+
+    `left`: share of R that a rejection leaves; `remains`: the law (V,) after it.
+    """
+
+    tree: DraftTree
+    p: Tensor
+    accept: list[float]
+    target: list[float]
+    drawn: list[float | None]
+    mass: list[float]
+    left: list[float]
+    remains: dict[int, Tensor]
+
+    def walk(self, dice: Dice, position: int) -> Outcome:
+        node, path, checks = 0, list[int](), list[Check]()
+        while True:
+            child = self._first_kept(node, dice.at("accept", position + len(path)), checks)
+            if child is None:
+                break
+            path.append(child)
+            node = child
+        final = dice.at("final", position + len(path)).draw(self.final_law(node)[None])
+        return Outcome(tuple(path), int(final), self._origin(node), tuple(checks))
+
+    def final_law(self, node: int) -> Tensor:
+        children = self.tree.children(node)
+        return self.remains[children[-1]] if children else self.p[node]
+
+    def residual(self, rejected: int) -> tuple[float, Tensor] | None:
+        return self.left[rejected], self.remains[rejected]
+
+    def _first_kept(self, node: int, dice: Dice, checks: list[Check]) -> int | None:
+        for rank, child in enumerate(self.tree.children(node)):
+            coin = dice.at(rank)
+            passed = coin.flip(self.accept[child])
+            checks.append(
+                Check(
+                    node=child,
+                    accept_probability=self.accept[child],
+                    u=coin.u,
+                    passed=passed,
+                    p=self.target[child],
+                    q=self.drawn[child],
+                    mass_before=self.mass[child],
+                )
+            )
+            if passed:
+                return child
+        return None
+
+    def _origin(self, node: int) -> Origin:
+        if len(self.tree) == 1:
+            return "plain"
+        return "correction" if self.tree.children(node) else "bonus"
+
+
+class _Tournament:
+    """Tries rank 0 at all parents at once, then rank 1 at those that have it, and so on: (P, V) tensors throughout."""
+
+    def __init__(self, draft: Draft, p: Tensor) -> None:
+        self._draft, self._tree, self._p = draft, draft.tree, p
+        self._numbers = p.new_zeros((5, len(draft.tree)))  # accept, R[x], D[x], mass before, share left after
+        self._remains: dict[int, Tensor] = {}
+
+    def table(self) -> RejectionTable:
+        parents = [n for n in range(len(self._tree)) if self._tree.children(n)]
+        remains, mass, laws = self._p[parents], self._p.new_ones(len(parents)), self._laws(parents)
+        rank = 0
+        while parents:
+            remains, mass, laws = self._try(rank, parents, remains, mass, laws)
+            rank += 1
+            going = [i for i, n in enumerate(parents) if len(self._tree.children(n)) > rank]
+            if len(going) < len(parents):
+                parents = [parents[i] for i in going]
+                remains, mass = remains[going], mass[going]
+                laws = None if laws is None else laws[going]
+        return self._collect()
+
+    def _laws(self, parents: list[int]) -> Tensor | None:
+        """Return the laws (P, V) that the children were drawn from, None when all are fixed."""
+        draft = self._draft
+        if draft.q is None or all(self._is(Sampling.DETERMINISTIC, parents)):
+            return None
+        return draft.q[[draft.rows[n] for n in parents]].to(self._p.dtype)
+
+    def _is(self, sampling: Sampling, parents: list[int]) -> list[bool]:
+        return [self._draft.sampling_at(n) is sampling for n in parents]
+
+    def _try(
+        self, rank: int, parents: list[int], remains: Tensor, mass: Tensor, laws: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Note the test of child `rank` at every parent; return R, its share of p, and D after a rejection."""
+        device = remains.device
+        children = [self._tree.children(n)[rank] for n in parents]
+        x = torch.tensor([[self._tree.tokens[child]] for child in children], device=device)
+        given = remains.gather(1, x)
+        less = remains.scatter(1, x, 0.0)
+        offered = torch.ones_like(given)
+        if laws is not None:
+            fixed = torch.tensor(self._is(Sampling.DETERMINISTIC, parents), device=device)[:, None]
+            offered = torch.where(fixed, offered, laws.gather(1, x))
+            less = torch.where(fixed, less, (remains - laws).clamp(min=0))
+        accept = torch.where(offered > 0, given / offered, 0.0).clamp(max=1)
+        left = less.sum(dim=1, keepdim=True)
+        # nothing left: acceptance was certain up to rounding, and R stays what it was
+        after = torch.where(left > 0, _rescaled(less, left), remains)
+        numbers = torch.cat([accept, given, offered, mass[:, None], left.clamp(max=1)], dim=1)
+        self._numbers[:, children] = numbers.T
+        self._remains |= {child: after[row] for row, child in enumerate(children)}
+        return after, mass * left[:, 0], None if laws is None else self._spend(laws, parents, x)
+
+    def _spend(self, laws: Tensor, parents: list[int], x: Tensor) -> Tensor:
+        """Take the tried token out of D where children were drawn without replacement."""
+        distinct = torch.tensor(self._is(Sampling.DISTINCT, parents), device=laws.device)
+        less = laws.scatter(1, x, 0.0)
+        return torch.where(distinct[:, None], _rescaled(less, less.sum(dim=1, keepdim=True)), laws)
+
+    def _collect(self) -> RejectionTable:
+        numbers = self._numbers.cpu()  # the one transfer
+        accept: list[float] = numbers[0].tolist()
+        given, offered, mass, left = six_digits(numbers[1:].double()).tolist()
+        fixed = self._is(Sampling.DETERMINISTIC, list(self._tree.parents[1:]))
+        drawn = [None, *(None if known else q for known, q in zip(fixed, offered[1:], strict=True))]
+        return RejectionTable(self._tree, self._p, accept, given, drawn, mass, left, self._remains)
+
+
+def _rescaled(weights: Tensor, total: Tensor) -> Tensor:
+    return weights / total.clamp(min=torch.finfo(total.dtype).tiny)

@@ -1,0 +1,30 @@
+"""What all charts share: quiet axes, transparent ground, no mode bar; and how token text enters a chart."""
+
+from __future__ import annotations
+
+import html
+
+CLEAR = "rgba(0,0,0,0)"
+FONT: dict[str, object] = {"size": 11, "color": "@mute"}
+
+
+def layout(height: float, margin: tuple[int, int, int, int], **axes: dict[str, object]) -> dict[str, object]:
+    """Return a layout of `height` px with margins left, right, top, bottom; `axes` are merged over quiet ones."""
+    left, right, top, bottom = margin
+    quiet: dict[str, object] = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}
+    found: dict[str, object] = {
+        "height": round(height),
+        "margin": {"l": left, "r": right, "t": top, "b": bottom, "pad": 0},
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
+        "font": FONT,
+        "showlegend": False,
+        "dragmode": False,
+        "hovermode": "closest",
+    }
+    return found | {name: quiet | axis for name, axis in axes.items()}
+
+
+def chart_text(text: str) -> str:
+    """Return token text for a chart: neither its pseudo-markup nor a formula can begin in it."""
+    return html.escape(text).replace("$", "&#36;")

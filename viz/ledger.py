@@ -1,0 +1,70 @@
+"""The ledger of darts: one row per accept test, in the order made."""
+
+from __future__ import annotations
+
+from core.trace import Check
+from viz.numbers import DECIMALS, decimals_for, probability, quotient
+from viz.payload import Dart
+from viz.reading import Reading
+from viz.rules import by_quotient, verdict
+from viz.states import state_of
+
+
+def darts(reading: Reading) -> list[Dart]:
+    """Return the rows of a round."""
+    return [_dart(reading, place, check) for place, check in enumerate(reading.round.checks)]
+
+
+def _dart(reading: Reading, place: int, check: Check) -> Dart:
+    chance, u = check.accept_probability, check.u
+    decimals = _decimals(check)
+    return {
+        "number": place + 1,
+        "node": check.node,
+        "label": reading.label(check.node),
+        "state": state_of(reading, check.node),
+        "accept": chance,
+        "u": u,
+        "numbers": ranks(reading, check.node) if reading.greedy else numbers(check),
+        "u_text": "" if reading.greedy else f"u {probability(u, decimals)}",
+        "verdict": verdict(reading, check.node) if reading.check_of[check.node] == place else "missed",
+        "greedy": reading.greedy,
+    }
+
+
+def numbers(check: Check) -> str:
+    """Return the chance with what it is made of: `.068 / .255 ≈ .265`, or `p .412` for a fixed draft."""
+    decimals = _decimals(check)
+    if by_quotient(check) and check.p is not None and check.q is not None:
+        return quotient(check.p, check.q, decimals)
+    name = "p" if check.q is None and check.p is not None else "keep"
+    return f"{name} {probability(check.accept_probability, decimals)}"
+
+
+def ranks(reading: Reading, node: int) -> str:
+    """Return the place of a token in the target's order, for the arg-max rule."""
+    rank = reading.round.scalars.rank_in_p[node]
+    if rank is None:
+        return ""
+    p = reading.p(node)
+    return f"choice {rank:,}" if p is None else f"choice {rank:,}, p {probability(p)}"
+
+
+def _decimals(check: Check) -> int:
+    """Rows keep three decimals unless dart and mark would look equal."""
+    same = probability(check.accept_probability) == probability(check.u)
+    return decimals_for(check.accept_probability, check.u) if same else DECIMALS
+
+
+def ledger_head(reading: Reading) -> str:
+    size = len(reading.round.checks)
+    name = "check" if reading.greedy else "dart"
+    return f"The {size:,} {name}s of this round" if size > 1 else f"The one {name} of this round" if size else ""
+
+
+def ledger_note(reading: Reading) -> str:
+    if not reading.round.checks:
+        return ""
+    if reading.greedy:
+        return "Temperature 0: a token stays when it is the target's first choice."
+    return "A dart that lands in the bar keeps the token."

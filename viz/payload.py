@@ -1,0 +1,203 @@
+"""What the browser gets: the contract between the Python views and the JavaScript that places them.
+
+Python decides everything that is said (words, numbers as text, order, rows, states); JavaScript decides pixels, since
+only the browser can measure type. Everything here is JSON. Token text is data: it is never markup on either side.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+Kind = Literal["accepted", "correction", "bonus", "plain", "relaxed"]
+NodeState = Literal[
+    "root", "accepted", "relaxed", "rejected", "unreached", "pruned", "probe", "correction", "bonus", "plain"
+]
+
+
+class Run(TypedDict):
+    """A piece of a sentence. `token` marks token text (set in bold sans), `strong` a bold clause."""
+
+    text: str
+    style: Literal["text", "token", "strong"]
+
+
+class Label(TypedDict):
+    """One token as shown. `text` has no leading space; control characters and broken bytes are made visible."""
+
+    text: str
+    space: bool  # begins with a space: a gap in the strip, a mute dot where the token stands alone
+    special: bool  # a control token: shown as a pill
+    breaks: int  # line breaks in it: the strip shows the mark, then breaks
+
+
+class StripToken(TypedDict):
+    label: Label
+    kind: Kind
+    node: int | None  # node of this round's tree; None for the target's own token
+    position: int  # text position, counted over prompt and answer
+    joined: bool  # a character runs on into the next token, which shows it: the text may be empty here; no gap
+
+
+class StripRound(TypedDict):
+    index: int
+    tokens: list[StripToken]
+    rejected: list[Label]  # tested and thrown away, in the order tried
+
+
+class Scrub(TypedDict):
+    accepted: int
+    end: Literal["correction", "bonus", "plain", "none"]
+
+
+class Figure(TypedDict):
+    """A Plotly figure: what `plotly.graph_objects.Figure(figure)` accepts. Colours are theme keys like `@accepted`."""
+
+    data: list[dict[str, object]]
+    layout: dict[str, object]
+
+
+class Section(TypedDict):
+    """A titled chart: `head`, one line how to read it, the figure, a line below it."""
+
+    head: str
+    note: str
+    figure: Figure | None
+    foot: str
+    legend: list[tuple[str, str]]  # (glyph key, words)
+    alt: str  # the same in words, for screen readers
+
+
+class Setting(TypedDict):
+    label: str
+    value: str
+
+
+class Badge(TypedDict):
+    lossless: bool
+    word: str  # Lossless | Lossy
+    meaning: str  # Same law as plain sampling | Same text as greedy | ...
+
+
+class Overview(TypedDict):
+    """All of a trace that is not one round."""
+
+    id: str
+    title: str
+    method: str  # registry key
+    method_name: str
+    badge: Badge
+    sentence: list[Run]
+    source: str  # the line below the sentence
+    prompt: str
+    settings: list[Setting]
+    strip: list[StripRound]
+    scrub: list[Scrub]
+    timeline: Section
+    acceptance: Section
+    hardest: list[dict[str, object]]  # {"label": Label, "round": int, "node": int, "accept": str}: lowest accept chances met
+    finish: str  # one sentence on why the text ended
+    finished: bool
+    rounds: int
+
+
+class TreeNode(TypedDict):
+    id: int  # node of the trace; -1 for the target's own token
+    parent: int
+    depth: int
+    row: float  # 0 = first row; one row per leaf, a parent midway between first and last child
+    label: Label
+    state: NodeState
+    tested: bool  # has a ring
+    dart: int | None  # number of its check in the round, from 1
+    p: float | None  # disc area
+    q: float | None  # edge width, earlier siblings not removed; None: no law
+    p_text: str
+    q_text: str
+    path: bool  # on the accepted path (the band), the target's own token included
+    words: str  # one sentence for screen readers and the hover title
+
+
+class Depth(TypedDict):
+    """A column head of the tree; entry 0 stands over the root."""
+
+    head: str  # Text so far | Depth 2
+    note: str  # 6 drafted, 1 tested
+
+
+class Dart(TypedDict):
+    """One row of the ledger."""
+
+    number: int
+    node: int
+    label: Label
+    state: NodeState
+    accept: float  # accept probability, 0 to 1
+    u: float
+    numbers: str  # .068 / .255 = .265
+    u_text: str
+    verdict: str
+    greedy: bool  # no luck involved: draw no wedge
+
+
+class Board(TypedDict):
+    """The dart line of the inspector."""
+
+    q: float  # 1 for a fixed draft
+    covered: float  # the part of q that the target covers
+    keep: float  # accept probability
+    u: float
+    passed: bool
+    bar_text: str  # q .255, of which p covers .068
+    keep_text: str  # p/q .2647
+    u_text: str  # u .2685
+
+
+class Bar(TypedDict):
+    label: Label | None  # None: all others
+    p: float
+    q: float | None
+    p_text: str
+    q_text: str
+    tested: bool
+    remains: float | None  # what remains after the miss
+    remains_text: str
+
+
+class Inspector(TypedDict):
+    """All that is known at one node: the test of its token, then the laws that it was drawn from."""
+
+    node: int
+    title: str  # Dart 1 | Not reached | Correction | Text so far
+    label: Label
+    state: NodeState
+    rule: list[Run]
+    board: Board | None
+    bars: list[Bar]
+    has_q: bool
+    has_residual: bool
+    after: list[Run]
+    scalars: list[tuple[str, str]]
+
+
+class Picture(TypedDict):
+    """The method's own picture: a section with a figure, or rows of ticks, or spans of text."""
+
+    section: Section
+    html: str  # safe HTML built and escaped in viz, or empty
+
+
+class RoundView(TypedDict):
+    index: int
+    headline: str  # 33 tokens drafted, 2 kept, 1 written by the target.
+    note: str
+    root: Label  # the text before, shortened
+    depths: list[Depth]
+    rows: int
+    nodes: list[TreeNode]
+    states: list[NodeState]  # present in this round: the legend shows these only
+    darts: list[Dart]
+    ledger_head: str
+    ledger_note: str
+    inspectors: list[Inspector]  # by node id, the target's own token (-1) last
+    focus: int  # node to inspect first
+    picture: Picture | None

@@ -1,0 +1,74 @@
+"""The token strip and the scrubber: every token of the text with its kind, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.trace import Origin, Round, Trace
+from viz.payload import Kind, Label, Scrub, StripRound, StripToken
+from viz.text import Vocabulary
+
+_OWN: dict[Origin, Kind] = {"correction": "correction", "bonus": "bonus", "plain": "plain", "none": "plain"}
+
+Flow = Sequence[tuple[Label, bool]]
+
+
+def strip(trace: Trace, words: Vocabulary) -> list[StripRound]:
+    """Return the text as rounds of tokens; characters that run over tokens or rounds are repaired."""
+    flows = _flows(trace, words)
+    return [
+        {"index": r.index, "tokens": _tokens(r, flow), "rejected": _rejected(r, words)}
+        for r, flow in zip(trace.rounds, flows, strict=True)
+    ]
+
+
+def scrub(trace: Trace) -> list[Scrub]:
+    """Return the heights of the scrubber's columns."""
+    return [{"accepted": len(r.outcome.accepted), "end": r.outcome.origin} for r in trace.rounds]
+
+
+def _flows(trace: Trace, words: Vocabulary) -> list[Flow]:
+    """Return the labels of each round; texts of several sequences run on separately."""
+    found: list[Flow] = [[] for _ in trace.rounds]
+    for sequence in sorted({r.sequence for r in trace.rounds}):
+        places = [place for place, r in enumerate(trace.rounds) if r.sequence == sequence]
+        tokens = [token for place in places for token in trace.rounds[place].outcome.emitted]
+        flow = words.flow(tokens, _unfinished(trace, words))
+        start = 0
+        for place in places:
+            stop = start + len(trace.rounds[place].outcome.emitted)
+            found[place] = flow[start:stop]
+            start = stop
+    return found
+
+
+def _unfinished(trace: Trace, words: Vocabulary) -> bytes:
+    before = b""
+    for token in trace.prompt.token_ids[-4:]:
+        before = words.after(before, token)
+    return before
+
+
+def _tokens(r: Round, flow: Flow) -> list[StripToken]:
+    accepted = r.outcome.accepted
+    return [
+        {
+            "label": label,
+            "kind": _kind(r, place),
+            "node": accepted[place] if place < len(accepted) else None,
+            "position": r.prefix_length + place,
+            "joined": joined,
+        }
+        for place, (label, joined) in enumerate(flow)
+    ]
+
+
+def _kind(r: Round, place: int) -> Kind:
+    if place >= len(r.outcome.accepted):
+        return _OWN[r.outcome.origin]
+    return "relaxed" if r.nodes.state[r.outcome.accepted[place]] == "relaxed" else "accepted"
+
+
+def _rejected(r: Round, words: Vocabulary) -> list[Label]:
+    tried = [check.node for check in r.checks if r.nodes.state[check.node] == "rejected"]
+    return [words.label(r.nodes.token[node]) for node in dict.fromkeys(tried)]
