@@ -1,23 +1,25 @@
 """One loop for every method: draft, score, verify, commit, record.
 
-`step` runs one round of each sequence, `decode` is a generator of rounds. Methods differ only in the two parts that they
-bring: a drafter and a verifier. The loop knows no tokenizer, no file, and no clock but the one it is given. Round 0 is
-the prompt pass: nothing is drafted, and its law gives the first token.
+`step` runs one round of each sequence, `decode` is a generator of rounds. Methods differ only in
+the two parts that they bring: a drafter and a verifier. The loop knows no tokenizer, no file, and
+no clock but the one it is given. Round 0 is the prompt pass: nothing is drafted, and its law gives
+the first token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from core.dice import Dice
 from core.laws import Law
 from core.models.base import LanguageModel, Scores, Session
 from core.record import Recorded, record
-from core.trace import Cost, FinishReason, Outcome as OutcomeRecord, Round
+from core.trace import Cost, FinishReason, Round
+from core.trace import Outcome as OutcomeRecord
 from core.tree import Draft, DraftTree
-from core.verify.base import Context, Outcome, Verifier
+from core.verify.base import Context, Outcome, Table, Verifier
 
 Clock = Callable[[], float]  # seconds, monotonic
 
@@ -55,11 +57,30 @@ class Drafter(Protocol):
         ...
 
 
+class Recorder(Protocol):
+    """Turns a decided round into what the trace keeps of its laws; only benchmarks replace the
+    default.
+    """
+
+    def __call__(
+        self,
+        draft: Draft,
+        scores: Scores,
+        table: Table,
+        outcome: Outcome,
+        context: Context,
+        eos: int | None,
+        /,
+    ) -> Recorded: ...
+
+
 class Ending(Protocol):
     """Decides where the text ends, apart from its length."""
 
     def __call__(self, generated: Sequence[int], new: int) -> tuple[int, FinishReason] | None:
-        """Return how many of the `generated` tokens remain and why, if one of the last `new` ends the text."""
+        """Return how many of the `generated` tokens remain and why, if one of the last `new` ends
+        the text.
+        """
         ...
 
 
@@ -86,7 +107,8 @@ class State:
     sequence: int = 0
     rounds: int = 0
     finished: FinishReason | None = None
-    plain_since: int = field(default=_PLAIN_EVERY - 2)  # the first measurement comes after round 1
+    recorder: Recorder = record
+    plain_since: int = _PLAIN_EVERY - 2  # the first measurement comes after round 1
 
     @property
     def room(self) -> int:
@@ -104,17 +126,32 @@ def start(
     ending: Ending | None = None,
     eos: int | None = None,
     sequence: int = 0,
+    recorder: Recorder = record,
 ) -> State:
-    """Open one sequence. Raises ValueError for an empty prompt or one longer than the target's context."""
+    """Open one sequence. Raises ValueError for an empty prompt or one longer than the target's
+    context.
+    """
     if not prompt:
         raise ValueError("The prompt is empty: at least one token is needed to start from.")
     session = target.open(prompt[:-1])
     if len(prompt) > session.context:
         raise ValueError(
-            f"The prompt has {len(prompt)} tokens; the model's context holds {session.context}: shorten it."
+            f"The prompt has {len(prompt)} tokens; the model's context holds {session.context}: "
+            "shorten it."
         )
     decoder.drafter.begin(prompt, session)
-    return State(list(prompt), len(prompt), session, decoder, law, max_new_tokens, ending, eos, sequence)
+    return State(
+        tokens=list(prompt),
+        prompt_length=len(prompt),
+        session=session,
+        decoder=decoder,
+        law=law,
+        max_new_tokens=max_new_tokens,
+        ending=ending,
+        eos=eos,
+        sequence=sequence,
+        recorder=recorder,
+    )
 
 
 def decode(state: State, dice: Dice, clock: Clock) -> Iterator[Round]:
@@ -128,7 +165,9 @@ def step(states: Sequence[State], dice: Dice, clock: Clock) -> list[Round]:
     for state in states:
         if state.finished is None and state.room < 1:
             state.finished = _why_full(state)
-    return [_round(state, dice.at(state.sequence), clock) for state in states if state.finished is None]
+    return [
+        _round(state, dice.at(state.sequence), clock) for state in states if state.finished is None
+    ]
 
 
 def _round(state: State, dice: Dice, clock: Clock) -> Round:
@@ -146,9 +185,14 @@ def _round(state: State, dice: Dice, clock: Clock) -> Round:
     state.tokens += committed
     state.decoder.drafter.observe(Feedback(draft, scores, outcome, committed))
     accepted = clock()
-    recorded = record(draft, scores, table, outcome, context, state.eos)
+    recorded = state.recorder(draft, scores, table, outcome, context, state.eos)
     done = clock()
-    times = [1000 * (b - a) for a, b in zip((began, drafted, verified, accepted), (drafted, verified, accepted, done), strict=True)]
+    times = [
+        1000 * (b - a)
+        for a, b in zip(
+            (began, drafted, verified, accepted), (drafted, verified, accepted, done), strict=True
+        )
+    ]
     if len(draft.tree) == 1 and state.rounds:
         plain, state.plain_since = times[1], 0
     made = _assemble(state, draft, scores, outcome, recorded, times, plain, len(context.tokens))
@@ -185,7 +229,9 @@ def _why_full(state: State) -> FinishReason:
 
 
 def _plain_step(state: State, clock: Clock) -> float | None:
-    """Time one plain step now and then, outside the round's own times; its row is written over by the round."""
+    """Time one plain step now and then, outside the round's own times; its row is written over by
+    the round.
+    """
     state.plain_since += 1
     if state.plain_since < _PLAIN_EVERY or state.rounds < 2:
         return None

@@ -1,11 +1,13 @@
-"""The only randomness. Algorithms ask a `Dice`; users seed it, tests enumerate every way it can fall.
+"""The only randomness. Algorithms ask a `Dice`; users seed it, tests enumerate every way it can
+fall.
 
-A dice is addressed by key (sequence, text position, purpose, rank ...): the same key gives the same numbers in
-every method, so that two methods compared on one prompt share their luck.
+A dice is addressed by key (sequence, text position, purpose, rank ...): the same key gives the same
+numbers in every method, so that two methods compared on one prompt share their luck.
 
-An address is asked once in a run. A number that helped to decide what was thrown away must not decide again what
-is kept: draft draws are keyed by (round start, position), accept flips and final draws by position, which sequential
-rules visit once. The enumerator in the tests refuses a second visit.
+An address is asked once in a run. A number that helped to decide what was thrown away must not
+decide again what is kept: draft draws are keyed by (round start, position), accept flips and final
+draws by position, which sequential rules visit once. The enumerator in the tests refuses a second
+visit.
 """
 
 from __future__ import annotations
@@ -32,11 +34,12 @@ class Dice(Protocol):
         ...
 
     def flip(self, heads: float) -> bool:
-        """Return True with probability `heads`: when `u < heads`, strictly, so that 0 never passes."""
+        """Return True with probability `heads`: when `u < heads`, so that 0 never passes."""
         ...
 
     def draw(self, weights: Tensor, count: int = 1, replace: bool = True) -> Tensor:
-        """Draw `count` tokens per row of `weights` (R, V), which need not sum to one; return (R, count), draw order kept.
+        """Draw `count` tokens per row of `weights` (R, V), which need not sum to one; return (R,
+        count), draw order kept.
 
         Without replacement a row whose support is used up yields -1.
         """
@@ -44,7 +47,9 @@ class Dice(Protocol):
 
 
 class SeededDice:
-    """Numbers from a hash of (seed, address, how many were asked for there): no hidden state, the same everywhere."""
+    """Numbers from a hash of (seed, address, how many were asked for there): no hidden state, the
+    same everywhere.
+    """
 
     def __init__(self, seed: int, address: tuple[Key, ...] = ()) -> None:
         self._seed = seed
@@ -65,7 +70,9 @@ class SeededDice:
 
     def draw(self, weights: Tensor, count: int = 1, replace: bool = True) -> Tensor:
         rows = weights.shape[0]
-        uniforms = torch.tensor(self._uniforms(rows * count), dtype=_wide(weights)).view(rows, count)
+        uniforms = torch.tensor(self._uniforms(rows * count), dtype=_wide(weights)).view(
+            rows, count
+        )
         uniforms = uniforms.to(weights.device)
         if replace or count == 1:
             return _invert(weights, uniforms)
@@ -81,7 +88,9 @@ class SeededDice:
         while len(numbers) < count:
             name = repr((self._seed, self._address, self._asked)).encode()
             digest = hashlib.blake2b(name).digest()
-            numbers += [(int.from_bytes(digest[i : i + 8], "big") >> 11) * 2.0**-53 for i in range(0, 64, 8)]
+            numbers += [
+                (int.from_bytes(digest[i : i + 8], "big") >> 11) * 2.0**-53 for i in range(0, 64, 8)
+            ]
             self._asked += 1
         return numbers[:count]
 
@@ -92,9 +101,13 @@ def _wide(weights: Tensor) -> torch.dtype:
 
 
 def _invert(weights: Tensor, uniforms: Tensor) -> Tensor:
-    """Invert the cumulative sums of `weights` (R, V) at `uniforms` (R, K); -1 where a row has no mass."""
+    """Invert the cumulative sums of `weights` (R, V) at `uniforms` (R, K); -1 where a row has no
+    mass.
+    """
     sums = weights.cumsum(dim=1, dtype=_wide(weights))
     total = sums[:, -1:].contiguous()
     index = torch.searchsorted(sums, uniforms * total, right=True)
-    last = torch.searchsorted(sums, total)  # first index that reaches the total: rounding may not pass it
+    last = torch.searchsorted(
+        sums, total
+    )  # first index that reaches the total: rounding may not pass it
     return torch.where(total > 0, torch.minimum(index, last), torch.full_like(index, -1))

@@ -1,7 +1,8 @@
-"""From logits to the laws that tokens are drawn from: temperature, then top-k, then top-p, as transformers orders them.
+"""From logits to the laws that tokens are drawn from: temperature, then top-k, then top-p, as
+transformers orders them.
 
-Temperature 0 is the limit, not a branch of its own elsewhere: the law is one-hot on the arg-max (lowest id on a tie),
-and every rule that is right for laws is then greedy matching.
+Temperature 0 is the limit, not a branch of its own elsewhere: the law is one-hot on the arg-max
+(lowest id on a tie), and every rule that is right for laws is then greedy matching.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ class Law:
     def is_greedy(self) -> bool:
         return self.temperature == 0
 
+    @property
+    def is_filtered(self) -> bool:
+        """Return whether some tokens can have no mass."""
+        return self.is_greedy or self.top_k > 0 or self.top_p < 1
+
     def __call__(self, logits: Tensor) -> Tensor:
         """Return probabilities (N, V) in float32, or float64 for float64 logits."""
         if self.is_greedy:
@@ -64,13 +70,31 @@ def _one_hot(logits: Tensor) -> Tensor:
 
 
 def _nucleus(probabilities: Tensor, top_p: float) -> Tensor:
-    """Keep the smallest set of likeliest tokens whose mass reaches `top_p`, rescaled; at least one token."""
+    """Keep the smallest set of likeliest tokens whose mass reaches `top_p`, rescaled; at least one
+    token.
+
+    Of equal tokens the lowest ids are kept: topk leaves that open, and the law of a row would
+    depend on its batch.
+    """
     size = probabilities.shape[-1]
-    prefix = min(_PREFIX, size)
-    values, tokens = probabilities.topk(prefix, dim=-1)
-    if prefix < size and bool((values.sum(dim=-1) < top_p).any()):
-        values, tokens = probabilities.sort(dim=-1, descending=True)
-    mass_before = values.cumsum(dim=-1) - values
-    kept = values.masked_fill(mass_before >= top_p, 0.0)
-    kept = kept / kept.sum(dim=-1, keepdim=True)
+    values, tokens = _leading(probabilities, min(_PREFIX, size))
+    count, sums = _needed(values, top_p)
+    if size > _PREFIX and bool((values.gather(-1, count - 1) <= values[..., -1:]).any()):
+        values, tokens = probabilities.sort(dim=-1, descending=True, stable=True)
+        count, sums = _needed(values, top_p)
+    dropped = torch.arange(values.shape[-1], device=values.device) >= count
+    kept = values.masked_fill(dropped, 0.0) / sums.gather(-1, count - 1)
     return torch.zeros_like(probabilities).scatter_(-1, tokens, kept)
+
+
+def _leading(probabilities: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the `count` largest and their ids, lowest id first among equals that are all there."""
+    tokens = probabilities.topk(count, dim=-1).indices.sort(dim=-1).values
+    values, order = probabilities.gather(-1, tokens).sort(dim=-1, descending=True, stable=True)
+    return values, tokens.gather(-1, order)
+
+
+def _needed(values: Tensor, top_p: float) -> tuple[Tensor, Tensor]:
+    """Return how many of the sorted `values` are needed to reach `top_p`, and the running sums."""
+    sums = values.cumsum(dim=-1)
+    return (sums - values < top_p).sum(dim=-1, keepdim=True), sums

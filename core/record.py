@@ -1,7 +1,7 @@
 """The host's half of recording: from the reduced numbers of one round to the blocks of the trace.
 
-Recording always happens; what it costs is part of the record (`record_ms`). Numbers carry six significant digits,
-except those that decided: u and the accept probability are exact.
+Recording always happens; what it costs is part of the record (`record_ms`). Numbers carry six
+significant digits, except those that decided: u and the accept probability are exact.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from math import isfinite
 
 from torch import Tensor
 
+from core.host import float_blocks, float_rows, floats, int_rows
 from core.models.base import Scores
 from core.reduce import fetch, reduce_round
 from core.trace import Law, Nodes, Residual, Scalars, State, Top
@@ -35,7 +36,9 @@ class Recorded:
 def record(
     draft: Draft, scores: Scores, table: Table, outcome: Outcome, context: Context, eos: int | None
 ) -> Recorded:
-    """Return what the trace keeps of one round; `eos` is the token whose probability is kept as `p_eos`."""
+    """Return what the trace keeps of one round; `eos` is the token whose probability is kept as
+    `p_eos`.
+    """
     numbers = fetch(reduce_round(draft, scores, table, outcome, context, eos))
     ends = _tops(numbers)
     return Recorded(
@@ -50,13 +53,15 @@ def record(
 def _tops(numbers: dict[str, Tensor]) -> list[Top]:
     if "end_tokens" not in numbers:
         return []
-    tokens, masses = numbers["end_tokens"].tolist(), numbers["end_mass"].tolist()
+    tokens, masses = int_rows(numbers["end_tokens"]), float_rows(numbers["end_mass"])
     return [_top(t, m) for t, m in zip(tokens, masses, strict=True)]
 
 
 def _top(tokens: Sequence[float], mass: Sequence[float]) -> Top:
     kept = [(int(t), _probability(m)) for t, m in zip(tokens, mass, strict=True) if m > 0]
-    return Top(token=[t for t, _ in kept], mass=[m for _, m in kept], rest=_rest([m for _, m in kept]))
+    return Top(
+        token=[t for t, _ in kept], mass=[m for _, m in kept], rest=_rest([m for _, m in kept])
+    )
 
 
 def _residuals(draft: Draft, outcome: Outcome, table: Table, ends: Sequence[Top]) -> list[Residual]:
@@ -79,9 +84,9 @@ def _nodes(
     draft: Draft, outcome: Outcome, context: Context, table: Table, numbers: dict[str, Tensor]
 ) -> Nodes:
     tree, size = draft.tree, len(draft.tree)
-    p, p_raw, _ = ([None, *column] for column in numbers["own_p"].tolist())
+    p, p_raw, _ = ([None, *column] for column in float_rows(numbers["own_p"]))
     nothing: list[Column] = [[None] * size, [None] * size]
-    q, q_raw = [[None, *c] for c in numbers["own_q"].tolist()] if "own_q" in numbers else nothing
+    q, q_raw = [[None, *c] for c in float_rows(numbers["own_q"])] if "own_q" in numbers else nothing
     states = _states(draft, outcome)
     return Nodes(
         token=list(tree.tokens),
@@ -133,9 +138,9 @@ def _reason(draft: Draft, states: Sequence[State], node: int, greedy: bool) -> s
 
 
 def _laws(draft: Draft, numbers: dict[str, Tensor]) -> list[Law]:
-    tokens: list[list[int]] = numbers["tokens"].long().tolist()
-    p, p_raw = numbers["p"].tolist()
-    q, q_raw = numbers["q"].tolist() if "q" in numbers else ([], [])
+    tokens = int_rows(numbers["tokens"])
+    p, p_raw = float_blocks(numbers["p"])
+    q, q_raw = float_blocks(numbers["q"]) if "q" in numbers else ([], [])
     laws: list[Law] = []
     for node, ids in enumerate(tokens):
         places = [place for place, token in enumerate(ids) if ids.index(token) == place]
@@ -162,12 +167,12 @@ def _laws(draft: Draft, numbers: dict[str, Tensor]) -> list[Law]:
 
 def _scalars(draft: Draft, numbers: dict[str, Tensor]) -> Scalars:
     size = len(draft.tree)
-    entropy_p, h3, p_max, gap, p_eos = numbers["target"].tolist()
-    rank = [None, *numbers["own_p"][2].long().tolist()]
+    entropy_p, h3, p_max, gap, p_eos = float_rows(numbers["target"])
+    rank = [None, *(int(rank) for rank in floats(numbers["own_p"][2]))]
     blank: Column = [None] * size
     entropy_q, overlap, kl_qp, kl_pq, rank_q = blank, blank, blank, blank, blank
     if "draft" in numbers:
-        columns = [_spread(column, draft.rows, size) for column in numbers["draft"].tolist()]
+        columns = [_spread(column, draft.rows, size) for column in float_rows(numbers["draft"])]
         entropy_q, overlap, kl_qp, kl_pq, rank_q = columns
     return Scalars(
         entropy_p=[_positive(v) for v in entropy_p],

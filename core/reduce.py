@@ -1,4 +1,5 @@
-"""The device's half of recording: whole laws (N, V) in, a few small tensors out, brought to the host in one transfer.
+"""The device's half of recording: whole laws (N, V) in, a few small tensors out, brought to the
+host in one transfer.
 
 Knows nothing of the trace's blocks; `record.py` builds them from these numbers.
 """
@@ -6,11 +7,13 @@ Knows nothing of the trace's blocks; `record.py` builds them from these numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor
 
-from core.laws import RAW, widen
+from core.laws import RAW, Law, widen
 from core.models.base import Scores
 from core.trace import TOP
 from core.tree import Draft
@@ -27,30 +30,36 @@ def reduce_round(
 ) -> Named:
     """Reduce one round. N nodes, M rows of q, K kept tokens per law, E laws of what ended a node.
 
-    `target` (5, N): entropy, h3, p_max, top2_gap, p_eos of the raw law; `own_p` (3, N - 1): p, raw p and raw rank of
-    each node's token given its parent; `tokens` (N, K); `p` (2, N, K): law in use and raw at these tokens. Where the
-    drafter has laws: `draft` (5, M): entropy, overlap, KL(q||p), KL(p||q), rank in q of the target's favourite;
-    `own_q` (2, N - 1); `q` (2, M, K). `end_tokens`, `end_mass` (E, TOP): residual laws of the rejected nodes in order,
-    then the law of the final token.
+    `target` (5, N): entropy, h3, p_max, top2_gap, p_eos of the raw law; `own_p` (3, N - 1): p, raw
+    p and raw rank of each node's token given its parent; `tokens` (N, K); `p` (2, N, K): law in use
+    and raw at these tokens. Where the drafter has laws: `draft` (5, M): entropy, overlap, KL(q||p),
+    KL(p||q), rank in q of the target's favourite; `own_q` (2, N - 1); `q` (2, M, K). `end_tokens`,
+    `end_mass` (E, TOP): residual laws of the rejected nodes in order, then the law of the final
+    token.
     """
-    raw = widen(scores.logits)
-    total = raw.logsumexp(dim=1, keepdim=True)
-    law = table.p if context.law == RAW else (raw - total).exp()
-    best = top_tokens(raw, TOP)
+    target = _Side.of(scores.logits, table.p, context.law)
+    best = top_tokens(target.raw, TOP)
     tokens = torch.cat([best, _offered(draft, outcome, best)], dim=1)
-    out: Named = {"target": _target(raw, total, law, best, eos)}
-    parents = torch.tensor(draft.tree.parents[1:], dtype=torch.long, device=raw.device)
-    own = torch.tensor(draft.tree.tokens[1:], dtype=torch.long, device=raw.device)
-    logits = raw[parents, own]
-    ranks = 1 + (raw[parents] > logits[:, None]).sum(dim=1)
-    out["own_p"] = torch.stack([table.p[parents, own], law[parents, own], ranks.to(raw.dtype)])
+    out: Named = {"target": _target(target, best, eos)}
+    parents = torch.tensor(draft.tree.parents[1:], dtype=torch.long, device=best.device)
+    own = torch.tensor(draft.tree.tokens[1:], dtype=torch.long, device=best.device)
+    rows = target.raw[:-1] if draft.tree.is_chain else target.raw[parents]  # a chain needs no copy
+    out["own_p"] = torch.stack([*target.at(parents, own), _ranks(rows, own)])
     if draft.q is not None and draft.logits is not None:
-        tokens = _draft_side(out, draft, draft.q, widen(draft.logits), table.p, tokens)
+        drafter = _Side.of(draft.logits, draft.q, context.law)
+        order = sorted(draft.rows, key=draft.rows.__getitem__)  # node of each row
+        tokens = _with_favourites(tokens, top_tokens(drafter.raw, TOP), order)
+        there = [draft.rows[parent] for parent in draft.tree.parents[1:]]
+        out["draft"] = _compare(drafter, target.rows(order), tokens[order, 0], context.law)
+        out["own_q"] = torch.stack(
+            drafter.at(torch.tensor(there, dtype=torch.long, device=best.device), own)
+        )
+        out["q"] = torch.stack(drafter.gather(tokens[order]))
     out["tokens"] = tokens
-    out["p"] = torch.stack([table.p.gather(1, tokens), law.gather(1, tokens)])
+    out["p"] = torch.stack(target.gather(tokens))
     ends = _ends(table, outcome)
     if ends:
-        stacked = torch.stack(ends)
+        stacked = torch.stack(list(ends))
         out["end_tokens"] = top_tokens(stacked, TOP)
         out["end_mass"] = stacked.gather(1, out["end_tokens"])
     return out
@@ -59,7 +68,8 @@ def reduce_round(
 def top_tokens(rows: Tensor, count: int) -> Tensor:
     """Return the ids (N, count) of the largest entries of each row (N, V), largest first.
 
-    The `count` largest lie in the `count` blocks with the largest maxima: one cheap pass instead of a selection over V.
+    The `count` largest lie in the `count` blocks with the largest maxima: one cheap pass instead of
+    a selection over V.
     """
     size = rows.shape[1]
     count = min(count, size)
@@ -79,51 +89,110 @@ def fetch(tensors: Named) -> Named:
     first = next(iter(tensors.values()))
     wide = torch.float32 if first.device.type == "mps" else torch.float64
     flat = torch.cat([tensor.reshape(-1).to(wide) for tensor in tensors.values()]).cpu().double()
-    parts = six_digits(flat).split([tensor.numel() for tensor in tensors.values()])
-    return {name: part.view(t.shape) for (name, t), part in zip(tensors.items(), parts, strict=True)}
+    sizes = [tensor.numel() for tensor in tensors.values()]
+    parts = torch.split(six_digits(flat), sizes)
+    return {
+        name: part.view(t.shape) for (name, t), part in zip(tensors.items(), parts, strict=True)
+    }
 
 
-def _target(raw: Tensor, total: Tensor, law: Tensor, best: Tensor, eos: int | None) -> Tensor:
-    top = raw.gather(1, best[:, :3])
-    leading = (top - total).exp()
-    gap = top[:, 0] - top[:, 1] if top.shape[1] > 1 else torch.full_like(total[:, 0], torch.inf)
-    entropy = total[:, 0] - (law * raw).sum(dim=1)
-    ends = law[:, eos] if eos is not None else torch.full_like(gap, torch.nan)
-    return torch.stack([entropy, -torch.xlogy(leading, leading).sum(dim=1), leading[:, 0], gap, ends])
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Laws of one model at R nodes: logits, the law in use and the raw law (R, V), `total` (R, 1)
+    log of their sum.
+    """
+
+    raw: Tensor
+    used: Tensor
+    law: Tensor
+    total: Tensor
+
+    @staticmethod
+    def of(logits: Tensor, used: Tensor, law: Law) -> _Side:
+        raw = widen(logits)
+        logs = raw.log_softmax(dim=1)
+        return _Side(raw, used, used if law == RAW else logs.exp(), raw[:, :1] - logs[:, :1])
+
+    def rows(self, nodes: Sequence[int]) -> _Side:
+        if list(nodes) == list(range(len(nodes))):
+            end = len(nodes)
+            return _Side(self.raw[:end], self.used[:end], self.law[:end], self.total[:end])
+        index = list(nodes)
+        return _Side(self.raw[index], self.used[index], self.law[index], self.total[index])
+
+    def entropy(self) -> Tensor:
+        """Return the entropy (R,) of the raw law in nats."""
+        return self.total[:, 0] - _dot(self.law, self.raw)
+
+    def at(self, rows: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        return self.used[rows, tokens], self.law[rows, tokens]
+
+    def gather(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        return self.used.gather(1, tokens), self.law.gather(1, tokens)
 
 
-def _draft_side(
-    out: Named, draft: Draft, q: Tensor, raw: Tensor, p: Tensor, tokens: Tensor
-) -> Tensor:
-    """Add the drafter's numbers to `out`; return the kept tokens with the drafter's favourites among them."""
-    order = sorted(draft.rows, key=draft.rows.__getitem__)  # node of each row
-    total = raw.logsumexp(dim=1, keepdim=True)
-    mine = top_tokens(raw, TOP)
+def _target(target: _Side, best: Tensor, eos: int | None) -> Tensor:
+    top = target.raw.gather(1, best[:, :3])
+    leading = (top - target.total).exp()
+    gap = top[:, 0] - top[:, 1] if top.shape[1] > 1 else torch.full_like(top[:, 0], torch.inf)
+    ends = target.law[:, eos] if eos is not None else torch.full_like(gap, torch.nan)
+    h3 = -torch.xlogy(leading, leading).sum(dim=1)
+    return torch.stack([target.entropy(), h3, leading[:, 0], gap, ends])
+
+
+def _with_favourites(tokens: Tensor, mine: Tensor, order: Sequence[int]) -> Tensor:
+    """Append the drafter's favourites `mine` (M, TOP) to the kept tokens (N, K) of the nodes in
+    `order`.
+    """
     more = tokens[:, :1].expand(-1, mine.shape[1]).clone()
-    more[order] = mine
-    tokens = torch.cat([tokens, more], dim=1)
-    favourite = tokens[order, 0]
-    out["draft"] = _compare(raw, total, q, p[order], favourite)
-    out["q"] = torch.stack([q.gather(1, tokens[order]), (raw.gather(1, tokens[order]) - total).exp()])
-    rows = torch.tensor([draft.rows[parent] for parent in draft.tree.parents[1:]], dtype=torch.long)
-    own = torch.tensor(draft.tree.tokens[1:], dtype=torch.long, device=raw.device)
-    rows = rows.to(raw.device)
-    out["own_q"] = torch.stack([q[rows, own], (raw[rows, own] - total[rows, 0]).exp()])
-    return tokens
+    more[list(order)] = mine
+    return torch.cat([tokens, more], dim=1)
 
 
-def _compare(raw: Tensor, total: Tensor, q: Tensor, p: Tensor, favourite: Tensor) -> Tensor:
-    """Return (5, M): entropy of the raw q, overlap, KL(q||p), KL(p||q), rank in raw q of the target's favourite."""
-    entropy = total[:, 0] - ((raw - total).exp() * raw).sum(dim=1)
-    log_p, log_q = p.log(), q.log()
-    kl_qp = torch.where(q > 0, q * (log_q - log_p), 0.0).sum(dim=1)
-    kl_pq = torch.where(p > 0, p * (log_p - log_q), 0.0).sum(dim=1)
-    rank = 1 + (raw > raw.gather(1, favourite[:, None])).sum(dim=1)
-    return torch.stack([entropy, torch.minimum(p, q).sum(dim=1), kl_qp, kl_pq, rank.to(raw.dtype)])
+def _compare(drafter: _Side, target: _Side, favourite: Tensor, law: Law) -> Tensor:
+    """Return (5, M): entropy of the raw q, overlap, KL(q||p), KL(p||q), rank in raw q of the
+    target's favourite.
+    """
+    p, q = target.used, drafter.used
+    kl_qp, kl_pq = _divergences(drafter, target, law)
+    overlap = torch.minimum(p, q).sum(dim=1)
+    return torch.stack([drafter.entropy(), overlap, kl_qp, kl_pq, _ranks(drafter.raw, favourite)])
+
+
+def _divergences(drafter: _Side, target: _Side, law: Law) -> tuple[Tensor, Tensor]:
+    """Return KL(q||p) and KL(p||q) (M,) of the laws in use; infinite without common support."""
+    p, q = target.used, drafter.used
+    if law.is_greedy:
+        apart = torch.where(p.argmax(dim=1) == q.argmax(dim=1), 0.0, torch.inf)
+        return apart, apart
+    if law.is_filtered:
+        log_p, log_q = p.log(), q.log()
+        return (
+            torch.where(q > 0, q * (log_q - log_p), 0.0).sum(dim=1),
+            torch.where(p > 0, p * (log_p - log_q), 0.0).sum(dim=1),
+        )
+    # log q - log p = (logits of q - logits of p) / T + a constant per row, read off at one token
+    apart = (drafter.raw - target.raw) / law.temperature
+    top = drafter.raw.argmax(dim=1, keepdim=True)
+    here = q.gather(1, top).log() - target.used.gather(1, top).log() - apart.gather(1, top)
+    return _dot(q, apart) + here[:, 0], -_dot(p, apart) - here[:, 0]
+
+
+def _dot(a: Tensor, b: Tensor) -> Tensor:
+    """Return the products (R,) of the rows of two (R, V), without an (R, V) in between."""
+    return cast(Tensor, torch.linalg.vecdot(a, b))
+
+
+def _ranks(rows: Tensor, tokens: Tensor) -> Tensor:
+    """Return (R,): 1 + how many entries of each row (R, V) are larger than that of its token."""
+    above = (rows > rows.gather(1, tokens[:, None])).view(torch.uint8)
+    return 1 + above.sum(dim=1, dtype=torch.int32).to(rows.dtype)
 
 
 def _offered(draft: Draft, outcome: Outcome, best: Tensor) -> Tensor:
-    """Return (N, C): the tokens offered at each node, then the final one, padded with the target's favourite."""
+    """Return (N, C): the tokens offered at each node, then the final one, padded with the target's
+    favourite.
+    """
     tree = draft.tree
     rows = [[tree.tokens[child] for child in tree.children(node)] for node in range(len(tree))]
     if outcome.final is not None:
@@ -135,7 +204,9 @@ def _offered(draft: Draft, outcome: Outcome, best: Tensor) -> Tensor:
 
 
 def _ends(table: Table, outcome: Outcome) -> Sequence[Tensor]:
-    """Return the laws (V,) that rejections left, in the order of the checks, then the law of the final token."""
+    """Return the laws (V,) that rejections left, in the order of the checks, then the law of the
+    final token.
+    """
     found = [table.residual(check.node) for check in outcome.checks if not check.passed]
     laws = [law for _, law in filter(None, found)]
     return laws if outcome.final is None else [*laws, table.final_law(outcome.end)]

@@ -1,8 +1,8 @@
 """The methods, found by looking into `core/methods/`: one paper, one file.
 
-A method's file holds a docstring (first line: the idea in one sentence; then the citation), a frozen pydantic `Config`
-(the one declaration of each parameter) and a `build` function under `@method(...)`. Catalogue, controls, CLI, README
-table and exactness test all read it from here.
+A method's file holds a docstring (first line: the idea in one sentence; then the citation), a
+frozen pydantic `Config` (the one declaration of each parameter) and a `build` function under
+`@method(...)`. Catalogue, controls, CLI, README table and exactness test all read it from here.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Method:
             raise ValueError(_sentence(self, error)) from None
 
     def build(self, values: Mapping[str, object], models: Models) -> Decoder:
-        """Return fresh parts for one run; raise ValueError where a value or a model does not fit."""
+        """Return fresh parts for one run; raise ValueError where something does not fit."""
         return self.maker(self.configure(values), models)
 
 
@@ -81,7 +81,7 @@ def method(
     config: type[C],
     toy: Mapping[str, object] | None = None,
 ) -> Callable[[Callable[[C, Models], Decoder]], Method]:
-    """Turn a build function into a registered method; `config` is the type of its first argument."""
+    """Turn a build function into a registered method; `config` types its first argument."""
 
     def wrap(build: Callable[[C, Models], Decoder]) -> Method:
         def make(values: MethodConfig, models: Models) -> Decoder:
@@ -91,7 +91,18 @@ def method(
 
         idea, _, about = inspect.cleandoc(inspect.getmodule(build).__doc__ or "").partition("\n\n")
         return Method(
-            key, name, " ".join(idea.split()), about, paper, url, year, family, lossless, config, make, toy or {}
+            key,
+            name,
+            " ".join(idea.split()),
+            about,
+            paper,
+            url,
+            year,
+            family,
+            lossless,
+            config,
+            make,
+            toy or {},
         )
 
     return wrap

@@ -1,6 +1,7 @@
 """From a request in words to a trace: encode the prompt, decode round by round, keep the record.
 
-A `Run` can be read at any time: what was decoded so far is a valid trace, also after a cancel or an error.
+A `Run` can be read at any time: what was decoded so far is a valid trace, also after a cancel or an
+error.
 """
 
 from __future__ import annotations
@@ -38,13 +39,17 @@ class Text(Protocol):
         ...
 
     def encode(self, prompt: str, chat: bool) -> list[int]:
-        """Return the ids of `prompt`, through the chat template where `chat`; raise ValueError if there is none."""
+        """Return the ids of `prompt`, through the chat template where `chat`; raise ValueError if
+        there is none.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Loaded models, ready to run: the text side, the target, and a second model where there is one."""
+    """Loaded models, ready to run: the text side, the target, and a second model where there is
+    one.
+    """
 
     text: Text
     target: LanguageModel
@@ -54,7 +59,9 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a person asks for. `top_k` 0 and `top_p` 1: off. Raises ValueError with one sentence when out of range."""
+    """What a person asks for. `top_k` 0 and `top_p` 1: off. Raises ValueError with one sentence
+    when out of range.
+    """
 
     prompt: str
     method: Method
@@ -89,7 +96,9 @@ class Run:
         created: str,
         dice: Callable[[int], Dice] = SeededDice,
     ) -> None:
-        """Encode the prompt and open the sequence; raise ValueError with one sentence where something does not fit."""
+        """Encode the prompt and open the sequence; raise ValueError with one sentence where
+        something does not fit.
+        """
         self.request = request
         self._engine = engine
         self._clock = clock
@@ -123,7 +132,7 @@ class Run:
         return self._state.finished
 
     def trace(self, reason: FinishReason | None = None, message: str | None = None) -> Trace:
-        """Return the record so far; `reason` says why it ends where the run itself does not know."""
+        """Return the record so far; `reason`: why it ends, where the run itself does not know."""
         request, engine, text = self.request, self._engine, self._engine.text
         rounds = list(self.rounds)
         generated = [token for r in rounds for token in r.outcome.emitted]
@@ -143,7 +152,9 @@ class Run:
                 seed=request.seed,
                 max_new_tokens=request.max_new_tokens,
             ),
-            models=ModelCards(target=engine.target.card, draft=engine.draft.card if engine.draft else None),
+            models=ModelCards(
+                target=engine.target.card, draft=engine.draft.card if engine.draft else None
+            ),
             environment=engine.environment,
             prompt=Prompt(
                 text=request.prompt,

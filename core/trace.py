@@ -1,9 +1,9 @@
 """The record of one decoded text: the contract between core, viz and app, and the file format.
 
-Plain data only. This module knows no torch, no model, no tokenizer and no disk; it imports in milliseconds.
-Probabilities are floats in [0, 1]; `None` stands where a number does not exist (no drafter law for a looked-up
-token, say), never NaN. Lists inside a block that describe nodes all have the same length: node 0 is the last
-committed token, parents precede children.
+Plain data only. This module knows no torch, no model, no tokenizer and no disk; it imports in
+milliseconds. Probabilities are floats in [0, 1]; `None` stands where a number does not exist (no
+drafter law for a looked-up token, say), never NaN. Lists inside a block that describe nodes all
+have the same length: node 0 is the last committed token, parents precede children.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from msgspec import Meta, Struct
 SCHEMA_VERSION = 1
 TOP = 20  # how many tokens of each law a round keeps
 
-Index = Annotated[int, Meta(ge=0)]
+Index = Annotated[int, Meta(ge=0, le=2**53 - 1)]  # up to what a browser's numbers hold exactly
 Probability = Annotated[float, Meta(ge=0, le=1)]
 NonNegative = Annotated[float, Meta(ge=0)]
+Milliseconds = Annotated[float, Meta(ge=0, le=1e12)]
 
 State = Literal["root", "accepted", "relaxed", "rejected", "unreached", "pruned", "probe"]
 Role = Literal["draft", "probe"]
@@ -30,7 +31,7 @@ class Record(Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every block: immutable, strict about unknown fields."""
 
 
-class Nodes(Record, kw_only=True):
+class Nodes(Record, frozen=True, kw_only=True):
     """The draft tree in columns, one entry per node; node 0 is the last committed token."""
 
     token: list[Index]
@@ -42,27 +43,32 @@ class Nodes(Record, kw_only=True):
     score: list[float | None]  # the policy's own value
     q: list[Probability | None]  # law it was drawn from, earlier siblings removed
     q_before_siblings: list[Probability | None]
-    p: list[Probability | None]  # target law in use (after temperature, top-k, top-p), of the token given its parent
+    # target law in use (after temperature, top-k, top-p), of the token given its parent
+    p: list[Probability | None]
     q_raw: list[Probability | None]  # temperature 1, unfiltered
     p_raw: list[Probability | None]
     state: list[State]
     reason: list[str]  # short key: see `core.verify` for those in use
 
 
-class Check(Record, kw_only=True):
+class Check(Record, frozen=True, kw_only=True):
     """One accept test, in the order made: the token stays when `u < accept_probability`."""
 
     node: Index
     accept_probability: Probability
     u: Probability
     passed: bool
-    p: Probability | None  # numerator: what the target still gives the token at this moment (residual law)
-    q: Probability | None  # denominator: what the draft gave it, earlier siblings removed; None for fixed drafts
+    # numerator: what the target still gives the token at this moment (residual law)
+    p: Probability | None
+    # denominator: what the draft gave it, earlier siblings removed; None for fixed drafts
+    q: Probability | None
     mass_before: Probability | None  # share of the target's law not yet spent on rejected siblings
 
 
-class Law(Record, kw_only=True):
-    """Top tokens of both laws that follow `node`, as the union of both top-20 sets; `*_rest` is the mass of all others."""
+class Law(Record, frozen=True, kw_only=True):
+    """Top tokens of both laws that follow `node`, as the union of both top-20 sets; `*_rest` is the
+    mass of all others.
+    """
 
     node: Index
     token: list[Index]
@@ -76,11 +82,13 @@ class Law(Record, kw_only=True):
     q_raw_rest: Probability | None = None
 
 
-class Scalars(Record, kw_only=True):
-    """Numbers of the full laws that follow each node, before any truncation. Entropies and divergences in nats.
+class Scalars(Record, frozen=True, kw_only=True):
+    """Numbers of the full laws that follow each node, before any truncation. Entropies and
+    divergences in nats.
 
-    Entropies, `h3`, `p_max`, `top2_gap` and `p_eos` belong to the raw laws (temperature 1); `overlap`, `tv`,
-    `kl_qp`, `kl_pq` compare the laws in use. A divergence without common support is None.
+    Entropies, `h3`, `p_max`, `top2_gap` and `p_eos` belong to the raw laws (temperature 1);
+    `overlap`, `tv`, `kl_qp`, `kl_pq` compare the laws in use. A divergence without common support
+    is None.
     """
 
     entropy_p: list[float | None]
@@ -93,12 +101,16 @@ class Scalars(Record, kw_only=True):
     tv: list[Probability | None]
     kl_qp: list[float | None]
     kl_pq: list[float | None]
-    rank_in_p: list[Index | None]  # 1 = the target's favourite; of the node's own token, given its parent (raw laws)
-    target_rank_in_q: list[Index | None]  # rank in q of the target's favourite after this node (raw laws)
+    # 1 = the target's favourite; of the node's own token, given its parent (raw laws)
+    rank_in_p: list[Index | None]
+    # rank in q of the target's favourite after this node (raw laws)
+    target_rank_in_q: list[Index | None]
 
 
-class Residual(Record, kw_only=True):
-    """What remains of the target's law after `node` once child `after` was rejected: the law of what comes next."""
+class Residual(Record, frozen=True, kw_only=True):
+    """What remains of the target's law after `node` once child `after` was rejected: the law of
+    what comes next.
+    """
 
     node: Index
     after: Index
@@ -108,7 +120,7 @@ class Residual(Record, kw_only=True):
     rest: Probability
 
 
-class Top(Record, kw_only=True):
+class Top(Record, frozen=True, kw_only=True):
     """The largest entries of one law."""
 
     token: list[Index]
@@ -116,15 +128,16 @@ class Top(Record, kw_only=True):
     rest: Probability
 
 
-class Outcome(Record, kw_only=True):
+class Outcome(Record, frozen=True, kw_only=True):
     accepted: list[Index]  # nodes kept, parents first, node 0 not included
     final_token: Index | None
-    origin: Origin  # bonus: the whole draft stood; correction: after a rejection; plain: nothing was drafted
+    # bonus: the whole draft stood; correction: after a rejection; plain: nothing was drafted
+    origin: Origin
     emitted: list[Index]  # token ids that joined the text, in order
     final_top: Top | None = None  # law of the final token
 
 
-class Stop(Record, kw_only=True):
+class Stop(Record, frozen=True, kw_only=True):
     """Why drafting ended: `reason` with the value that met the threshold, where there is one."""
 
     reason: str
@@ -132,8 +145,10 @@ class Stop(Record, kw_only=True):
     threshold: float | None = None
 
 
-class Judge(Record, kw_only=True):
-    """Relaxed rules, per check: the judge's score, its threshold, and what the exact rule would have said."""
+class Judge(Record, frozen=True, kw_only=True):
+    """Relaxed rules, per check: the judge's score, its threshold, and what the exact rule would
+    have said.
+    """
 
     score: list[float | None]
     threshold: list[float | None]
@@ -141,7 +156,7 @@ class Judge(Record, kw_only=True):
     features: list[list[float]] | None = None
 
 
-class Cost(Record, kw_only=True):
+class Cost(Record, frozen=True, kw_only=True):
     """Work and wall time of one round. Times in milliseconds."""
 
     draft_forwards: Index
@@ -149,15 +164,17 @@ class Cost(Record, kw_only=True):
     target_tokens: Index  # width of the verify call
     sublayers_run: Index  # attention and MLP sublayers x forward calls, drafting and verifying
     sublayers_reused: Index  # those the verify call took over from drafting
-    draft_ms: NonNegative
-    verify_ms: NonNegative
-    accept_ms: NonNegative
-    record_ms: NonNegative
-    plain_step_ms: NonNegative | None = None
+    draft_ms: Milliseconds
+    verify_ms: Milliseconds
+    accept_ms: Milliseconds
+    record_ms: Milliseconds
+    plain_step_ms: Milliseconds | None = None
 
 
-class LookupExtras(Record, kw_only=True, tag_field="kind", tag="lookup"):
-    """Prompt lookup: the n-gram at the end of the text and where it was found; positions count all tokens of the text."""
+class LookupExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="lookup"):
+    """Prompt lookup: the n-gram at the end of the text and where it was found; positions count all
+    tokens of the text.
+    """
 
     ngram: Index  # tokens matched, 0 when nothing was found
     match_start: Index | None
@@ -165,7 +182,7 @@ class LookupExtras(Record, kw_only=True, tag_field="kind", tag="lookup"):
     copy_length: Index
 
 
-class LayersExtras(Record, kw_only=True, tag_field="kind", tag="layers"):
+class LayersExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="layers"):
     """Drafting with a part of the target: which of its layers ran."""
 
     total: Index
@@ -178,7 +195,7 @@ class LayersExtras(Record, kw_only=True, tag_field="kind", tag="layers"):
 Extras = LookupExtras | LayersExtras
 
 
-class Round(Record, kw_only=True):
+class Round(Record, frozen=True, kw_only=True):
     index: Index
     sequence: Index = 0
     prefix_length: Index  # tokens of text before this round, node 0 included
@@ -196,7 +213,7 @@ class Round(Record, kw_only=True):
     extras: list[Extras] = []
 
 
-class ModelCard(Record, kw_only=True):
+class ModelCard(Record, frozen=True, kw_only=True):
     id: str
     revision: str | None = None  # hub revision or file hash
     dtype: str
@@ -207,20 +224,20 @@ class ModelCard(Record, kw_only=True):
     context: Index
 
 
-class Models(Record, kw_only=True):
+class Models(Record, frozen=True, kw_only=True):
     target: ModelCard
     draft: ModelCard | None = None
 
 
-class Sampling(Record, kw_only=True):
+class Sampling(Record, frozen=True, kw_only=True):
     temperature: NonNegative
     top_k: Index  # 0 = off
     top_p: Probability  # 1 = off
-    seed: int
+    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
     max_new_tokens: Index
 
 
-class Environment(Record, kw_only=True):
+class Environment(Record, frozen=True, kw_only=True):
     torch: str
     transformers: str
     python: str
@@ -228,18 +245,18 @@ class Environment(Record, kw_only=True):
     threads: Index
 
 
-class Message(Record, kw_only=True):
+class Message(Record, frozen=True, kw_only=True):
     role: str
     content: str
 
 
-class Prompt(Record, kw_only=True):
+class Prompt(Record, frozen=True, kw_only=True):
     text: str  # as the person wrote it
     messages: list[Message] | None = None  # when a chat template was applied
     token_ids: list[Index]
 
 
-class Parent(Record, kw_only=True):
+class Parent(Record, frozen=True, kw_only=True):
     """Where a fork left its trace."""
 
     trace: str
@@ -247,8 +264,10 @@ class Parent(Record, kw_only=True):
     node: Index
 
 
-class Totals(Record, kw_only=True):
-    """Raw counts over all rounds; every metric is a function of these and of the rounds (`core.metrics`)."""
+class Totals(Record, frozen=True, kw_only=True):
+    """Raw counts over all rounds; every metric is a function of these and of the rounds
+    (`core.metrics`).
+    """
 
     rounds: Index
     emitted: Index
@@ -257,13 +276,13 @@ class Totals(Record, kw_only=True):
     tested: Index
     draft_forwards: Index
     target_forwards: Index
-    draft_ms: NonNegative
-    verify_ms: NonNegative
-    accept_ms: NonNegative
-    record_ms: NonNegative
+    draft_ms: Milliseconds
+    verify_ms: Milliseconds
+    accept_ms: Milliseconds
+    record_ms: Milliseconds
 
 
-class Trace(Record, kw_only=True):
+class Trace(Record, frozen=True, kw_only=True):
     """One prompt decoded by one method, every round of it."""
 
     schema_version: Index = SCHEMA_VERSION
@@ -273,7 +292,7 @@ class Trace(Record, kw_only=True):
     method: str
     method_name: str
     lossless: bool
-    config: dict[str, str | int | float | bool | None | list[int | float | str]]
+    config: dict[str, str | int | float | bool | list[int | float | str] | None]
     sampling: Sampling
     models: Models
     environment: Environment
@@ -286,14 +305,15 @@ class Trace(Record, kw_only=True):
     finish_reason: FinishReason
     message: str | None = None  # one sentence, with finish_reason "error"
     totals: Totals
-    plain_step_ms: NonNegative | None = None  # median time of one plain step, measured in the same run
+    # median time of one plain step, measured in the same run
+    plain_step_ms: Milliseconds | None = None
     parent: Parent | None = None
 
     def _repr_html_(self) -> str:
         """Return the offline replay for a notebook cell.
 
-        The one arrow that points up: notebooks look for this method on the object. It is late-bound, so that
-        core still stands alone.
+        The one arrow that points up: notebooks look for this method on the object. It is
+        late-bound, so that core still stands alone.
         """
         return importlib.import_module("viz.replay").notebook_html(self)
 

@@ -1,4 +1,5 @@
-"""The draft tree and what a drafter hands over. Node 0 is the last committed token; parents precede children.
+"""The draft tree and what a drafter hands over. Node 0 is the last committed token; parents precede
+children.
 
 A chain is a tree of width one, plain decoding a tree of size one. Knows nothing of models or rules.
 """
@@ -42,7 +43,9 @@ class DraftTree:
         object.__setattr__(self, "counts", self.counts or (1,) * size)
         object.__setattr__(self, "roles", self.roles or ("draft",) * size)
         if not size or not size == len(self.parents) == len(self.counts) == len(self.roles):
-            raise ValueError("a draft tree needs a root, and tokens, parents, counts and roles of one length")
+            raise ValueError(
+                "a draft tree needs a root, and tokens, parents, counts and roles of one length"
+            )
         if self.parents[0] != -1 or any(not 0 <= p < i for i, p in enumerate(self.parents) if i):
             raise ValueError("node 0 is the root, and every other node's parent comes before it")
 
@@ -53,7 +56,9 @@ class DraftTree:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def extended(self, parents: Iterable[int], tokens: Iterable[int], counts: Iterable[int] = ()) -> DraftTree:
+    def extended(
+        self, parents: Iterable[int], tokens: Iterable[int], counts: Iterable[int] = ()
+    ) -> DraftTree:
         """Return the tree with one more node per (parent, token), appended in this order."""
         more = tuple(tokens)
         return DraftTree(
@@ -104,7 +109,10 @@ class DraftTree:
 
     @property
     def max_depth(self) -> int:
-        return max((d for d, role in zip(self.depths, self.roles, strict=True) if role == "draft"), default=0)
+        return max(
+            (d for d, role in zip(self.depths, self.roles, strict=True) if role == "draft"),
+            default=0,
+        )
 
     @property
     def drafted(self) -> int:
@@ -142,7 +150,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """States from which the target can go on: output of its first `layer` layers for the first M nodes, (M, D)."""
+    """States from which the target can go on: output of its first `layer` layers for the first M
+    nodes, (M, D).
+    """
 
     layer: int
     hidden: Tensor
@@ -152,14 +162,17 @@ class Resume:
 class Draft:
     """A proposal for one round.
 
-    `q` (M, V) holds the laws that children were drawn from and `logits` (M, V) what they came from, one row per
-    node that the drafter scored; `rows` maps node -> row. Leaves that nobody scored have no row, which is why M can
-    be smaller than N. Both are None where there is no law (a lookup).
+    `q` (M, V) holds the laws that children were drawn from and `logits` (M, V) what they came from,
+    one row per node that the drafter scored; `rows` maps node -> row. Leaves that nobody scored
+    have no row, which is why M can be smaller than N. Both are None where there is no law (a
+    lookup).
     """
 
     tree: DraftTree
     sampling: Sampling = Sampling.DETERMINISTIC
-    mixed: dict[int, Sampling] = field(default_factory=lambda: dict[int, Sampling]())  # parents that differ
+    mixed: dict[int, Sampling] = field(
+        default_factory=lambda: dict[int, Sampling]()
+    )  # parents that differ
     q: Tensor | None = None
     logits: Tensor | None = None
     rows: dict[int, int] = field(default_factory=lambda: dict[int, int]())

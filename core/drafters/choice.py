@@ -22,24 +22,36 @@ class DraftModelConfig(MethodConfig):
     drafter: Literal["skip", "exit", "model"] = Field(
         "skip",
         title="Drafter",
-        description="skip: the target without some layers; exit: its first layers only; model: a second model",
+        description="skip: the target without some layers; exit: its first layers only; "
+        "model: a second model",
     )
     skip_layers: tuple[Layer, ...] = Field(
-        (12, 18), title="Skipped layers", description="Layers that the drafter leaves out (drafter: skip)", max_length=64
+        (12, 18),
+        title="Skipped layers",
+        description="Layers that the drafter leaves out (drafter: skip)",
+        max_length=64,
     )
     exit_layer: int = Field(
-        28, title="Exit layer", description="Layers that run before norm and head (drafter: exit)", ge=1, le=200
+        28,
+        title="Exit layer",
+        description="Layers that run before norm and head (drafter: exit)",
+        ge=1,
+        le=200,
     )
 
 
 def model_drafter(
     config: DraftModelConfig, models: Models, shape: TreePolicy, stops: Sequence[StopPolicy] = ()
 ) -> ModelDrafter:
-    """Return the drafter that `config` describes; raise ValueError when it needs a second model and there is none."""
+    """Return the drafter that `config` describes; raise ValueError when it needs a second model and
+    there is none.
+    """
     if config.drafter == "model":
         draft = models.draft
         if draft is None:
-            raise ValueError("This drafter is a second model: name one as draft model, or choose skip or exit.")
+            raise ValueError(
+                "This drafter is a second model: name one as draft model, or choose skip or exit."
+            )
 
         def open_second(prompt: Sequence[int], target: Session) -> Session:
             return draft.open(prompt)

@@ -1,9 +1,9 @@
 """Prompt lookup: copy what followed the same n-gram earlier in the text.
 
-Two published conventions. Saxena (github.com/apoorvumang/prompt-lookup-decoding): sizes 3 to 1, the first match from
-the left whose continuation is complete and begins before the n-gram itself. transformers 5.24: sizes 2 to 1, the
-first match from the left, the continuation may be shorter and runs up to the end of the text, cut before an
-end-of-text token.
+Two published conventions. Saxena (github.com/apoorvumang/prompt-lookup-decoding): sizes 3 to 1, the
+first match from the left whose continuation is complete and begins before the n-gram itself.
+transformers 5.24: sizes 2 to 1, the first match from the left, the continuation may be shorter and
+runs up to the end of the text, cut before an end-of-text token.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ Which = Literal["leftmost", "rightmost"]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`start`: where the n-gram of `size` tokens was found; what follows it was copied from `copy` on."""
+    """`start`: where the n-gram of `size` tokens was found; what follows it was copied from `copy`
+    on.
+    """
 
     size: int
     start: int
@@ -44,7 +46,9 @@ def find(
     which: Which = "leftmost",
     ends: frozenset[int] = frozenset(),
 ) -> Match | None:
-    """Look for the last `n` tokens, n from `size` down to 1; return the first match that can be copied."""
+    """Look for the last `n` tokens, n from `size` down to 1; return the first match that can be
+    copied.
+    """
     for n in range(min(size, len(tokens) - 1), 0, -1):
         ngram = list(tokens[-n:])
         last = len(tokens) - n - 1  # the n-gram itself is no match
@@ -58,7 +62,12 @@ def find(
 
 
 def _continuation(
-    tokens: Sequence[int], begin: int, size: int, length: int, convention: Convention, ends: frozenset[int]
+    tokens: Sequence[int],
+    begin: int,
+    size: int,
+    length: int,
+    convention: Convention,
+    ends: frozenset[int],
 ) -> tuple[int, ...] | None:
     """Return what to copy from `begin`, None where the convention rejects the match."""
     if convention == "original":
@@ -91,10 +100,14 @@ class LookupDrafter:
 
     def propose(self, context: Context, limit: int, dice: Dice) -> Draft:
         length = min(self._length, limit)
-        found = find(context.tokens, self._size, self._length, self._convention, self._which, self._ends)
+        found = find(
+            context.tokens, self._size, self._length, self._convention, self._which, self._ends
+        )
         if found is None:
             nothing = LookupExtras(ngram=0, match_start=None, copy_start=None, copy_length=0)
-            return Draft(DraftTree.root(context.root), stop=Stop(reason="no_match"), extras=(nothing,))
+            return Draft(
+                DraftTree.root(context.root), stop=Stop(reason="no_match"), extras=(nothing,)
+            )
         copied = found.tokens[:length]
         tree = DraftTree.root(context.root).extended(range(len(copied)), copied)
         reason = "copied" if len(found.tokens) == self._length else "text_ended"

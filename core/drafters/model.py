@@ -1,14 +1,14 @@
 """A drafter with a language model behind it: a second model, or a view of the target.
 
-Grows a tree level by level, scoring each level in one forward of the draft model over its own cache (a second model)
-or the target's (a view). After a round its cache keeps the accepted path; accepted tokens that it never scored enter
-with the next round's first forward.
+Grows a tree level by level, scoring each level in one forward of the draft model over its own cache
+(a second model) or the target's (a view). After a round its cache keeps the accepted path; accepted
+tokens that it never scored enter with the next round's first forward.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from core.models.base import Session
 from core.models.views import ViewSession
 from core.shapes.base import Grown, StopPolicy, TreePolicy
 from core.trace import Stop
-from core.tree import Draft, DraftTree, Work
+from core.tree import Draft, DraftTree, Resume, Work
 from core.verify.base import Context
 
 Opener = Callable[[Sequence[int], Session], Session]  # (prompt, target) -> draft session
@@ -27,7 +27,9 @@ Opener = Callable[[Sequence[int], Session], Session]  # (prompt, target) -> draf
 
 @dataclass(slots=True)
 class _Growing:
-    """The draft under way. The session scores a tree of its own: the scored nodes only, in the order scored."""
+    """The draft under way. The session scores a tree of its own: the scored nodes only, in the
+    order scored.
+    """
 
     tree: DraftTree
     scored: DraftTree
@@ -39,7 +41,16 @@ class _Growing:
     sublayers: int = 0
 
     def grown(self, limit: int) -> Grown:
-        return Grown(self.tree, torch.cat(self.q), torch.cat(self.logits), self.place, self.frontier, limit)
+        return Grown(
+            self.tree, torch.cat(self.q), torch.cat(self.logits), self.place, self.frontier, limit
+        )
+
+    def resume(self, view: ViewSession) -> Resume | None:
+        """Return what verifying can take over: the first nodes that stand alike in both trees."""
+        found = view.resume()
+        size = len(self.tree)
+        alike = next((n for n in range(size) if self.place.get(n) != n), size)
+        return found and replace(found, hidden=found.hidden[:alike])
 
 
 class ModelDrafter:
@@ -111,7 +122,9 @@ class ModelDrafter:
         growing.frontier = [first + i for i in growth.expand]
         parents = [growing.place[growing.tree.parents[node]] for node in growing.frontier]
         start = len(growing.scored)
-        growing.scored = growing.scored.extended(parents, [growing.tree.tokens[n] for n in growing.frontier])
+        growing.scored = growing.scored.extended(
+            parents, [growing.tree.tokens[n] for n in growing.frontier]
+        )
         growing.place |= {node: start + i for i, node in enumerate(growing.frontier)}
 
     def _draft(self, growing: _Growing, stop: Stop, greedy: bool) -> Draft:
@@ -127,7 +140,7 @@ class ModelDrafter:
             rows=dict(growing.place),
             sources=["", *[self._source] * (size - 1)],
             stop=stop,
-            resume=view.resume() if view else None,
+            resume=growing.resume(view) if view else None,
             work=Work(growing.forwards, growing.sublayers),
             extras=(view.extras(),) if view else (),
         )

@@ -1,12 +1,14 @@
-"""Recursive speculative decoding: draw a tree of distinct tokens, and try the siblings one by one on what remains of p.
+"""Recursive speculative decoding: draw a tree of distinct tokens, and try the siblings one by one
+on what remains of p.
 
-Children are drawn without replacement and kept in the order drawn. Each rejection takes the sibling's draft law out of
-the target's, so that the next sibling is tested against what is left; nothing of the target's law is lost.
+Children are drawn without replacement and kept in the order drawn. Each rejection takes the
+sibling's draft law out of the target's, so that the next sibling is tested against what is left;
+nothing of the target's law is lost.
 
-Jeon et al.: Recursive Speculative Decoding: Accelerating LLM Inference via Sampling Without Replacement, arXiv
-2402.14160. This is RSD-C, a constant number of children per level; the paper's RSD-S (stochastic beam search) is not
-built. The tree (4, 2, 2), 28 nodes, is ours: the paper's tuned shapes were not available. The drafter is chosen as
-in speculative sampling.
+Jeon et al.: Recursive Speculative Decoding: Accelerating LLM Inference via Sampling Without
+Replacement, arXiv 2402.14160. This is RSD-C, a constant number of children per level; the paper's
+RSD-S (stochastic beam search) is not built. The tree (4, 2, 2), 28 nodes, is ours: the paper's
+tuned shapes were not available. The drafter is chosen as in speculative sampling.
 """
 
 from typing import Annotated
@@ -24,7 +26,11 @@ Width = Annotated[int, Field(ge=1, le=16)]
 
 class Config(DraftModelConfig):
     tree: tuple[Width, ...] = Field(
-        (4, 2, 2), title="Tree", description="Children of every node, level by level", min_length=1, max_length=12
+        (4, 2, 2),
+        title="Tree",
+        description="Children of every node, level by level",
+        min_length=1,
+        max_length=12,
     )
 
 

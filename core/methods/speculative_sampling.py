@@ -1,15 +1,19 @@
-"""Speculative sampling: a cheap model writes a few tokens, the target checks them all in one pass and keeps a prefix.
+"""Speculative sampling: a cheap model writes a few tokens, the target checks them all in one pass
+and keeps a prefix.
 
-Each drafted token x stays with probability min(1, p(x) / q(x)); the first that does not is replaced by a draw from
-norm((p - q)+), and if all stay the target adds one of its own. The output law is the target's, whatever the drafter.
+Each drafted token x stays with probability min(1, p(x) / q(x)); the first that does not is replaced
+by a draw from norm((p - q)+), and if all stay the target adds one of its own. The output law is the
+target's, whatever the drafter.
 
-Leviathan, Kalman, Matias: Fast Inference from Transformers via Speculative Decoding, ICML 2023, arXiv 2211.17192.
-Chen et al.: Accelerating Large Language Model Decoding with Speculative Sampling, arXiv 2302.01318.
+Leviathan, Kalman, Matias: Fast Inference from Transformers via Speculative Decoding, ICML 2023,
+arXiv 2211.17192. Chen et al.: Accelerating Large Language Model Decoding with Speculative Sampling,
+arXiv 2302.01318.
 
-The papers draft with a second model. Here the default drafter is the target itself without layers 12 and 18, on the
-target's own keys and values, so that the method runs on any single model; drafter "model" is the papers' setting. The
-draft uses the target's temperature, top-k and top-p. Length 4 is Chen's; Leviathan sweeps 3 to 10. `confidence` is
-the stop rule of assisted decoding in transformers, off by default.
+The papers draft with a second model. Here the default drafter is the target itself without layers
+12 and 18, on the target's own keys and values, so that the method runs on any single model; drafter
+"model" is the papers' setting. The draft uses the target's temperature, top-k and top-p. Length 4
+is Chen's; Leviathan sweeps 3 to 10. `confidence` is the stop rule of assisted decoding in
+transformers, off by default.
 """
 
 from pydantic import Field
@@ -23,7 +27,9 @@ from core.verify.rejection import RecursiveRejection
 
 
 class Config(DraftModelConfig):
-    length: int = Field(4, title="Draft length", description="Tokens drafted per round", ge=1, le=32)
+    length: int = Field(
+        4, title="Draft length", description="Tokens drafted per round", ge=1, le=32
+    )
     confidence: float = Field(
         0.0,
         title="Stop below",

@@ -1,13 +1,14 @@
-"""Where embedding, layers, norm and head sit in a transformers model, so that passes can be partial.
+"""Where embedding, layers, norm and head sit in a transformers model, so that passes can be
+partial.
 
-Families listed here are run layer by layer. Any other causal model is run whole: it can be a target or a draft model,
-but has no views (early exit, skipped sublayers) and no hidden states.
+Families listed here are run layer by layer. Any other causal model is run whole: it can be a target
+or a draft model, but has no views (early exit, skipped sublayers) and no hidden states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import torch
@@ -21,23 +22,33 @@ Rotary = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What all layers of one forward share: `mask` (1, 1, T, K) additive or None, `positions` (1, T)."""
+    """What all layers of one forward share: `mask` (1, 1, T, K) additive or None, `positions` (1,
+    T).
+
+    `folded`: the mask once per query head of a group (1, 1, G * T, K), for layers that fold heads
+    into rows.
+    """
 
     positions: Tensor
     mask: Tensor | None
     cache: TreeCache
     rotary: Rotary | None = None
+    folded: Tensor | None = None
 
 
 class Anatomy(Protocol):
-    """A model in pieces. Hidden states are (1, T, D)."""
+    """A model in pieces. Hidden states are (1, T, D); `prepare` comes before the first layer of a
+    forward.
+    """
 
     @property
     def num_layers(self) -> int: ...
 
     def embed(self, ids: Tensor, positions: Tensor) -> Tensor: ...
 
-    def rotate(self, hidden: Tensor, positions: Tensor) -> Rotary | None: ...
+    def prepare(self, hidden: Tensor, shared: Pass) -> Pass:
+        """Add what is computed once per forward."""
+        ...
 
     def attend(self, layer: int, hidden: Tensor, shared: Pass) -> Tensor: ...
 
@@ -48,102 +59,135 @@ class Anatomy(Protocol):
     def head(self, hidden: Tensor) -> Tensor: ...
 
 
+class Attention(Protocol):
+    """An attention module of transformers: output, and the weights where it is eager."""
+
+    def __call__(
+        self,
+        hidden_states: Tensor,
+        *,
+        attention_mask: Tensor | None,
+        cache: TreeCache,
+        position_embeddings: Rotary | None = ...,
+    ) -> tuple[Tensor, Tensor | None]: ...
+
+
+Op = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One pre-norm decoder layer: its module, two norms, attention and MLP."""
+
+    module: nn.Module
+    norm: Op
+    attention: Attention
+    norm2: Op
+    mlp: Op
+
+    @staticmethod
+    def of(module: nn.Module, norm: str, attention: str, norm2: str, mlp: str) -> Block:
+        """Take the parts of a layer by their names."""
+        return Block(
+            module,
+            cast(Op, getattr(module, norm)),
+            cast(Attention, getattr(module, attention)),
+            cast(Op, getattr(module, norm2)),
+            cast(Op, getattr(module, mlp)),
+        )
+
+
 class LlamaLike:
     """Pre-norm decoder with rotary positions: Llama, Mistral, Qwen2, Qwen3, SmolLM."""
 
     def __init__(self, model: PreTrainedModel) -> None:
-        self._body = cast(nn.Module, model.model)
-        self._layers = cast(Sequence[nn.Module], self._body.layers)
-        self._lm_head = cast(nn.Module, model.lm_head)
-        self._devices = [next(layer.parameters()).device for layer in self._layers]
-        self._last = next(cast(nn.Module, self._body.norm).parameters()).device
+        body = cast(nn.Module, model.model)
+        layers = list(cast(nn.ModuleList, body.layers))
+        names = ("input_layernorm", "self_attn", "post_attention_layernorm", "mlp")
+        self._blocks = [Block.of(layer, *names) for layer in layers]
+        self._devices = [next(layer.parameters()).device for layer in layers]
+        self._last = next(cast(nn.Module, body.norm).parameters()).device
+        self._embed = cast(Op, body.embed_tokens)
+        self._rotary = cast(Callable[[Tensor, Tensor], Rotary], body.rotary_emb)
+        self._norm = cast(Op, body.norm)
+        self._head = cast(Op, model.lm_head)
 
     @property
     def num_layers(self) -> int:
-        return len(self._layers)
+        return len(self._blocks)
 
     def embed(self, ids: Tensor, positions: Tensor) -> Tensor:
-        return self._body.embed_tokens(ids)  # pyright: ignore[reportCallIssue]
+        return self._embed(ids)
 
-    def rotate(self, hidden: Tensor, positions: Tensor) -> Rotary | None:
-        return self._body.rotary_emb(hidden, positions)  # pyright: ignore[reportCallIssue]
+    def prepare(self, hidden: Tensor, shared: Pass) -> Pass:
+        return replace(shared, rotary=self._rotary(hidden, shared.positions))
 
     def attend(self, layer: int, hidden: Tensor, shared: Pass) -> Tensor:
-        block, device = self._layers[layer], self._devices[layer]
+        block, device = self._blocks[layer], self._devices[layer]
         hidden = hidden.to(device)
-        rotary = shared.rotary
-        if rotary is not None and rotary[0].device != device:
-            rotary = (rotary[0].to(device), rotary[1].to(device))
-        mask = None if shared.mask is None else shared.mask.to(device)
-        normed = block.input_layernorm(hidden)  # pyright: ignore[reportCallIssue]
-        mixed, _ = block.self_attn(  # pyright: ignore[reportCallIssue]
-            normed, position_embeddings=rotary, attention_mask=mask, cache=shared.cache
+        cos, sin = cast(Rotary, shared.rotary)
+        mixed, _ = block.attention(
+            block.norm(hidden),
+            position_embeddings=(cos.to(device), sin.to(device)),
+            attention_mask=None if shared.mask is None else shared.mask.to(device),
+            cache=shared.cache,
         )
         return hidden + mixed
 
     def transform(self, layer: int, hidden: Tensor) -> Tensor:
-        block = self._layers[layer]
+        block = self._blocks[layer]
         hidden = hidden.to(self._devices[layer])
-        return hidden + block.mlp(block.post_attention_layernorm(hidden))  # pyright: ignore[reportCallIssue]
+        return hidden + block.mlp(block.norm2(hidden))
 
     def norm(self, hidden: Tensor) -> Tensor:
-        return self._body.norm(hidden.to(self._last))  # pyright: ignore[reportCallIssue]
+        return self._norm(hidden.to(self._last))
 
     def head(self, hidden: Tensor) -> Tensor:
-        return self._lm_head(hidden)
+        return self._head(hidden)
 
 
 class GPT2Like:
     """Pre-norm decoder with learned absolute positions: GPT-2 and its relatives."""
 
     def __init__(self, model: PreTrainedModel) -> None:
-        self._body = cast(nn.Module, model.transformer)
-        self._layers = cast(Sequence[nn.Module], self._body.h)
-        self._lm_head = cast(nn.Module, model.lm_head)
+        body = cast(nn.Module, model.transformer)
+        layers = cast(nn.ModuleList, body.h)
+        self._blocks = [Block.of(layer, "ln_1", "attn", "ln_2", "mlp") for layer in layers]
+        self._tokens, self._positions = cast(Op, body.wte), cast(Op, body.wpe)
+        self._norm = cast(Op, body.ln_f)
+        self._head = cast(Op, model.lm_head)
 
     @property
     def num_layers(self) -> int:
-        return len(self._layers)
+        return len(self._blocks)
 
     def embed(self, ids: Tensor, positions: Tensor) -> Tensor:
-        return self._body.wte(ids) + self._body.wpe(positions)  # pyright: ignore[reportCallIssue]
+        return self._tokens(ids) + self._positions(positions)
 
-    def rotate(self, hidden: Tensor, positions: Tensor) -> Rotary | None:
-        return None
+    def prepare(self, hidden: Tensor, shared: Pass) -> Pass:
+        return shared
 
     def attend(self, layer: int, hidden: Tensor, shared: Pass) -> Tensor:
-        block = self._layers[layer]
-        normed = block.ln_1(hidden)  # pyright: ignore[reportCallIssue]
-        mixed, _ = block.attn(  # pyright: ignore[reportCallIssue]
-            normed, cache=shared.cache, attention_mask=shared.mask
+        block = self._blocks[layer]
+        mixed, _ = block.attention(
+            block.norm(hidden), cache=shared.cache, attention_mask=shared.mask
         )
         return hidden + mixed
 
     def transform(self, layer: int, hidden: Tensor) -> Tensor:
-        block = self._layers[layer]
-        return hidden + block.mlp(block.ln_2(hidden))  # pyright: ignore[reportCallIssue]
+        block = self._blocks[layer]
+        return hidden + block.mlp(block.norm2(hidden))
 
     def norm(self, hidden: Tensor) -> Tensor:
-        return self._body.ln_f(hidden)  # pyright: ignore[reportCallIssue]
+        return self._norm(hidden)
 
     def head(self, hidden: Tensor) -> Tensor:
-        return self._lm_head(hidden)
+        return self._head(hidden)
 
 
-_FAMILIES = {
-    "llama": LlamaLike,
-    "mistral": LlamaLike,
-    "qwen2": LlamaLike,
-    "qwen3": LlamaLike,
-    "gpt2": GPT2Like,
-}
-
-
-def anatomy(model: PreTrainedModel) -> Anatomy | None:
-    """Return the model in pieces, or None when its family is only run whole."""
-    family = _FAMILIES.get(str(model.config.model_type))
-    offloaded = any(parameter.device.type == "meta" for parameter in model.parameters())
-    return None if family is None or offloaded else family(model)
+def attention_of(model: PreTrainedModel) -> str:
+    """Return the name of the attention code that the model uses: sdpa, eager ..."""
+    return str(getattr(model.config, "_attn_implementation", "eager"))
 
 
 def run_whole(model: PreTrainedModel, ids: Tensor, shared: Pass, rows: int) -> Tensor:

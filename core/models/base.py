@@ -1,4 +1,5 @@
-"""What the loop asks of a model: open a session, score a draft tree in one forward, keep the accepted path.
+"""What the loop asks of a model: open a session, score a draft tree in one forward, keep the
+accepted path.
 
 Knows nothing of transformers; `hf.py` and `toy.py` implement it.
 """
@@ -21,8 +22,9 @@ FINAL = -1  # tap: hidden states after the last norm, from which the head reads
 class Scores:
     """Result of one forward. `logits` (n, V): row i is what follows node `start + i`.
 
-    `features` {tap: (m + n, D)}: hidden states after `tap` layers (0 = embedding, FINAL = after the last norm) of the
-    m fed tokens that ran with the tree, then of its n nodes. `ran` and `reused` count sublayers.
+    `features` {tap: (m + n, D)}: hidden states after `tap` layers (0 = embedding, FINAL = after the
+    last norm) of the m fed tokens that ran with the tree, then of its n nodes. `ran` and `reused`
+    count sublayers.
     """
 
     logits: Tensor
@@ -36,7 +38,9 @@ class Session(Protocol):
 
     @property
     def length(self) -> int:
-        """Tokens in the cache or waiting to enter it with the next `score`; the tree's root comes after them."""
+        """Tokens in the cache or waiting to enter it with the next `score`; the tree's root comes
+        after them.
+        """
         ...
 
     @property
@@ -49,7 +53,11 @@ class Session(Protocol):
         ...
 
     def score(
-        self, tree: DraftTree, start: int = 0, taps: Sequence[int] = (), resume: Resume | None = None
+        self,
+        tree: DraftTree,
+        start: int = 0,
+        taps: Sequence[int] = (),
+        resume: Resume | None = None,
     ) -> Scores:
         """Run nodes `start`, ... of `tree` over the cache and the earlier nodes, in one forward."""
         ...

@@ -1,7 +1,8 @@
 """Keys and values of one sequence in buffers that are allocated once and written in place.
 
-Speaks the part of transformers' cache interface that attention layers use. A forward writes its rows from `offset` on
-and sees everything before them; which rows are text and which are drafts is the session's business.
+Speaks the part of transformers' cache interface that attention layers use. A forward writes its
+rows from `offset` on and sees everything before them; which rows are text and which are drafts is
+the session's business.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A model's files as they lie on disk, looked at before any library reads them. Loads no tensor.
 
-Only safetensors and GGUF are read, never pickles. A truncated file, an index that points out of its folder or a size
-beyond the machine is found here, where the sentence can still be clear.
+Only safetensors and GGUF are read, never pickles. A truncated file or an index that points out of
+its folder is found here, where the sentence can still be clear.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ class _Index(msgspec.Struct):
 
 class _Config(msgspec.Struct):
     model_type: str = ""
-    architectures: list[str] | None = None
+    auto_map: dict[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a folder holds: parameters as stored, architecture names, weight files."""
+    """What a folder holds; `brings_code`: the author's own classes, which are never run."""
 
+    model_type: str
+    brings_code: bool
     parameters: int
-    architectures: tuple[str, ...]
     files: tuple[Path, ...]
 
 
@@ -59,7 +60,7 @@ def inspect_folder(folder: Path) -> Contents:
     config = _decode(folder / "config.json", _Config)
     files = tuple(folder / name for name in _weight_files(folder))
     parameters = sum(_count_parameters(file) for file in files)
-    return Contents(parameters, tuple(config.architectures or ()), files)
+    return Contents(config.model_type, bool(config.auto_map), parameters, files)
 
 
 def check_gguf(file: Path) -> None:
@@ -98,7 +99,7 @@ def _why_no_weights(folder: Path) -> str:
 
 
 def _count_parameters(file: Path) -> int:
-    """Return the numbers stored in a safetensors file; raises ModelError where it is cut or not one."""
+    """Return how many numbers a safetensors file stores; raises ModelError where it is cut."""
     tensors, start = _read_header(file)
     end = max((tensor.data_offsets[1] for tensor in tensors), default=0)
     if file.stat().st_size != start + end:

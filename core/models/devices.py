@@ -1,4 +1,4 @@
-"""Where and how a model runs on this machine: device, number format, threads, free memory. Knows no model."""
+"""How a model can run on this machine: device, number format, threads, memory. Knows no model."""
 
 from __future__ import annotations
 
@@ -21,26 +21,28 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def choose_device(wish: str = AUTO) -> torch.device:
-    """Return the device named `wish` (cpu, cuda, cuda:1, mps), or the best one: CUDA, then MPS, then CPU.
+    """Return the device named `wish` (cpu, cuda, cuda:1, mps), or with "auto" the best one.
 
-    Raises ModelError for a device that this machine does not have.
+    CUDA comes before MPS, MPS before the CPU. Raises ModelError for a device that is not here.
     """
     available = ["cpu"]
-    if torch.backends.mps.is_available():
+    if has_mps():
         available.insert(0, "mps")
     if torch.cuda.is_available():
         available[:0] = ["cuda", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
     if wish == AUTO:
         return torch.device(available[0])
     if wish not in available:
-        raise ModelError(f"There is no device {wish!r} here: choose auto or {', '.join(available)}.")
+        raise ModelError(
+            f"There is no device {wish!r} here: choose auto or {', '.join(available)}."
+        )
     return torch.device(wish)
 
 
 def choose_dtype(wish: str, device: torch.device) -> torch.dtype:
-    """Return the number format named `wish`, or for "auto" bfloat16 where the hardware computes in it.
+    """Return the number format named `wish`; "auto" is bfloat16 where the hardware computes in it.
 
-    Elsewhere "auto" is float32 on a CPU and float16 on a GPU. Raises ModelError for an unknown name.
+    Elsewhere it is float32 on a CPU and float16 on a GPU. Raises ModelError for an unknown name.
     """
     if wish == AUTO:
         if has_bfloat16(device):
@@ -49,6 +51,11 @@ def choose_dtype(wish: str, device: torch.device) -> torch.dtype:
     if wish not in DTYPES:
         raise ModelError(f"{wish!r} is no number format: choose auto or {', '.join(DTYPES)}.")
     return DTYPES[wish]
+
+
+def has_mps() -> bool:
+    """Tell whether this is a Mac whose GPU torch can use."""
+    return torch.backends.mps.is_available()
 
 
 def has_bfloat16(device: torch.device) -> bool:
@@ -67,16 +74,16 @@ def busy_cores() -> float:
 
 
 def choose_threads(wish: str | int = AUTO, busy: Callable[[], float] = busy_cores) -> int:
-    """Return the number of threads to compute with: `wish`, or the cores that are idle now, at least one.
+    """Return the number of threads to compute with: `wish`, or as many as cores are idle now.
 
-    One thread too many costs more than one too few: a thread without a core of its own holds up all others at every
-    barrier. Raises ModelError for a number outside 1 ... cores.
+    At least one. One too many costs more than one too few: a thread without a core of its own holds
+    up all others at every barrier. Raises ModelError for a number that is not 1 to all cores.
     """
-    cores = _cores()
     if wish == AUTO:
-        return max(1, cores - math.ceil(busy() - 0.25))
-    if not str(wish).isdecimal() or not 1 <= int(wish) <= max(cores, os.cpu_count() or 1):
-        raise ModelError(f"Threads are auto or a number from 1 to {cores}, not {wish!r}.")
+        return max(1, count_cores() - math.ceil(busy() - 0.25))
+    most = os.cpu_count() or 1
+    if not str(wish).isdecimal() or not 1 <= int(wish) <= most:
+        raise ModelError(f"Threads are auto or a number from 1 to {most}, not {wish!r}.")
     return int(wish)
 
 
@@ -97,7 +104,7 @@ def environment(device: torch.device, threads: int) -> Environment:
 
     is_cuda = device.type == "cuda"
     return Environment(
-        torch=torch.__version__,
+        torch=str(torch.__version__),
         transformers=transformers.__version__,
         python=platform.python_version(),
         processor=torch.cuda.get_device_name(device) if is_cuda else _processor(),
@@ -110,8 +117,8 @@ def _processor() -> str:
     return str(name or platform.processor() or platform.machine())
 
 
-def _cores() -> int:
-    """Return the physical cores that this process may use: its affinity and its container's share count."""
+def count_cores() -> int:
+    """Return the physical cores that this process may use, by its affinity and its container."""
     cores = psutil.cpu_count(logical=False) or psutil.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
         cores = min(cores, len(os.sched_getaffinity(0)))

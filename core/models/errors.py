@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class ModelError(Exception):
-    """A model cannot be used; the message is one sentence that says what is wrong and what is allowed."""
+    """A model cannot be used; one sentence says what is wrong and what is allowed."""

@@ -1,7 +1,7 @@
 """Folders that are costly to make and kept between runs. Knows nothing of models.
 
-A folder appears whole or not at all: it is built beside its place, described by a manifest, flushed and renamed.
-Two processes that want the same folder meet at a lock; the second finds the work done.
+A folder appears whole or not at all: it is built beside its place, described by a manifest, flushed
+and renamed. Two processes that want the same folder meet at a lock; the second finds the work done.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def cache_root(environ: Mapping[str, str] = os.environ) -> Path:
 def cached_folder(
     root: Path, name: str, build: Callable[[Path], None], waiting: Callable[[], None]
 ) -> Path:
-    """Return `root/name`; where it is missing or damaged, `build` fills an empty folder that takes its place.
+    """Return `root/name`; if it is missing or damaged, `build` fills a folder that takes its place.
 
-    `waiting` is called once if another process is building it. Raises OSError if `root` cannot be written, Timeout
-    (an OSError) if the other process does not end; whatever `build` raises leaves the old state.
+    `waiting` is called once if another process is building it. Raises OSError if `root` cannot be
+    written or the other process does not end; whatever `build` raises leaves the old state.
     """
     folder = root / name
     if is_intact(folder):
@@ -65,7 +65,7 @@ def cached_folder(
 def is_intact(folder: Path) -> bool:
     """Tell whether `folder` holds exactly the files of its manifest, unchanged.
 
-    Size and time of change decide; a file whose time differs is hashed (a copied cache stays valid).
+    Size and time of change decide; a file whose time differs is hashed: copies stay valid.
     """
     try:
         manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)

@@ -1,8 +1,8 @@
 """Tree-masked scoring with transformers models over a real cache of keys and values.
 
-One forward runs the nodes of a draft tree: each sees the text and its own ancestors (4-D mask) and stands at the
-position of its depth. `keep` moves the rows of the accepted path to where the text goes on, so that no prefix is ever
-computed twice. Knows no tokenizer, no law and no rule.
+One forward runs the nodes of a draft tree: each sees the text and its own ancestors (4-D mask) and
+stands at the position of its depth. `keep` moves the rows of the accepted path to where the text
+goes on, so that no prefix is ever computed twice. Knows no tokenizer, no law and no rule.
 """
 
 from __future__ import annotations
@@ -14,16 +14,20 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from core.models.anatomy import Anatomy, Pass, anatomy, run_whole
+from core.laws import widen
+from core.models.anatomy import Anatomy, Pass, attention_of, run_whole
 from core.models.base import FINAL, Scores
 from core.models.cache import TreeCache
+from core.models.families import anatomy
 from core.trace import ModelCard
 from core.tree import DraftTree, Resume
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which attention and MLP sublayers a pass runs; a skipped one is an identity on the residual stream."""
+    """Which attention and MLP sublayers a pass runs; a skipped one is an identity on the residual
+    stream.
+    """
 
     attention: tuple[bool, ...]
     mlp: tuple[bool, ...]
@@ -49,31 +53,34 @@ class HFModel:
     def __init__(self, model: PreTrainedModel, card: ModelCard) -> None:
         self._model = model.eval()
         self._card = card
+        self._anatomy = anatomy(model)
 
     @property
     def card(self) -> ModelCard:
         return self._card
 
     def open(self, token_ids: Sequence[int] = ()) -> HFSession:
-        session = HFSession(self._model, self._card.context, self._card.vocabulary_size)
+        session = HFSession(self._model, self._anatomy, self._card)
         session.feed(token_ids)
         return session
 
 
 class HFSession:
-    """One sequence in one model. Its cache holds the committed text, then the rows of the tree being scored."""
+    """One sequence in one model. Its cache holds the committed text, then the rows of the tree
+    being scored.
+    """
 
-    def __init__(self, model: PreTrainedModel, context: int, vocabulary_size: int) -> None:
+    def __init__(self, model: PreTrainedModel, pieces: Anatomy | None, card: ModelCard) -> None:
         self.model = model
-        self.anatomy: Anatomy | None = anatomy(model)
-        self._context = context
-        self._vocabulary_size = vocabulary_size
+        self.anatomy = pieces
+        self._context = card.context
+        self._vocabulary_size = card.vocabulary_size
         self._cache = TreeCache()
         self._committed = 0  # rows of committed text
         self._scored = 0  # rows of tree nodes after them
         self._fed: list[int] = []  # committed tokens without rows yet
-        self._device = model.get_input_embeddings().weight.device
-        self._eager = model.config._attn_implementation == "eager"
+        self._device = next(model.get_input_embeddings().parameters()).device
+        self._eager = attention_of(model) == "eager"
 
     @property
     def length(self) -> int:
@@ -97,22 +104,28 @@ class HFSession:
         resume: Resume | None = None,
         plan: Plan | None = None,
     ) -> Scores:
-        """Run nodes from `start` on, with `plan` only its sublayers, with `resume` only what is not computed yet.
+        """Run nodes from `start` on, with `plan` only its sublayers, with `resume` only what is not
+        computed yet.
 
-        Raises ValueError when earlier nodes were not scored, or the deepest node lies beyond the context.
+        Raises ValueError when earlier nodes were not scored, the deepest node lies beyond the
+        context, or the request makes no sense (see `_check_part`).
         """
         if start > self._scored or (start and self._fed):
             raise ValueError(f"nodes before {start} were not scored yet")
+        self._check_part(taps, resume, plan)
         if self.length + max(tree.depths) >= self._context:
-            raise ValueError(f"the text would outgrow the model's context of {self._context} tokens")
+            raise ValueError(
+                f"the text would outgrow the model's context of {self._context} tokens"
+            )
         fed = [] if start else self._fed
         ids = torch.tensor([[*fed, *tree.tokens[start:]]], device=self._device)
         shared = self._pass(tree, start, len(fed))
         rows = len(tree) - start
-        if self.anatomy is None:
+        if self.anatomy is None and not (taps or resume or plan):
             scores = Scores(run_whole(self.model, ids, shared, rows))
         else:
-            run = _Run(self.anatomy, plan or Plan.full(self.anatomy.num_layers), frozenset(taps))
+            pieces = self._pieces()
+            run = _Run(pieces, plan or Plan.full(pieces.num_layers), frozenset(taps))
             hidden, first = run.embed(ids, shared), 0
             if resume is not None:
                 hidden, first = self._resumed(run, tree, ids, resume), resume.layer
@@ -122,7 +135,15 @@ class HFSession:
         self._committed += len(fed)
         self._fed = self._fed if start else []
         self._scored = len(tree)
-        return replace(scores, logits=scores.logits[:, : self._vocabulary_size])
+        logits = widen(scores.logits[:, : self._vocabulary_size])  # once, not in every reader
+        return replace(scores, logits=logits)
+
+    def _check_part(self, taps: Sequence[int], resume: Resume | None, plan: Plan | None) -> None:
+        """Refuse what would leave rows of the text without keys, or states without rows."""
+        if self._fed and (plan is not None or resume is not None):
+            raise ValueError("run the text through the whole model before a part of it drafts")
+        if resume is not None and any(0 <= tap < resume.layer for tap in taps):
+            raise ValueError(f"a pass that goes on at layer {resume.layer} has no states before it")
 
     @torch.inference_mode()
     def keep(self, path: Sequence[int]) -> None:
@@ -136,10 +157,12 @@ class HFSession:
     def layers(
         self, first: int, last: int, hidden: Tensor, positions: Tensor, mask: Tensor | None
     ) -> Tensor:
-        """Run layers `first` <= i < `last` on `hidden` (1, T, D) at `positions` (1, T); rows are written after the text."""
+        """Run layers `first` <= i < `last` on `hidden` (1, T, D) at `positions` (1, T); rows are
+        written after the text.
+        """
         pieces = self._pieces()
         self._cache.offset = self._committed
-        shared = Pass(positions, mask, self._cache, pieces.rotate(hidden, positions))
+        shared = pieces.prepare(hidden, Pass(positions, mask, self._cache))
         for layer in range(first, last):
             hidden = pieces.transform(layer, pieces.attend(layer, hidden, shared))
         return hidden
@@ -147,8 +170,8 @@ class HFSession:
     def _pieces(self) -> Anatomy:
         if self.anatomy is None:
             raise ValueError(
-                f"Models of type {self.model.config.model_type} run whole here; parts of the target can draft "
-                "for Llama, Mistral, Qwen2, Qwen3 and GPT-2 shapes."
+                f"Models of type {self.model.config.model_type} run whole here; parts of the "
+                "target can draft for Llama, Mistral, Qwen2, Qwen3 and GPT-2 shapes."
             )
         return self.anatomy
 
@@ -176,7 +199,9 @@ class HFSession:
         return mask[None, None].to(self._device)
 
     def _resumed(self, run: _Run, tree: DraftTree, ids: Tensor, resume: Resume) -> Tensor:
-        """Return the states of all nodes after `resume.layer` layers: those known, then the rest computed here."""
+        """Return the states of all nodes after `resume.layer` layers: those known, then the rest
+        computed here.
+        """
         known = resume.hidden.shape[0]
         if known == len(tree):
             return resume.hidden[None]
@@ -186,7 +211,9 @@ class HFSession:
 
 
 class _Run:
-    """One forward through the layers: runs what the plan says, keeps the states asked for, counts sublayers."""
+    """One forward through the layers: runs what the plan says, keeps the states asked for, counts
+    sublayers.
+    """
 
     def __init__(self, pieces: Anatomy, plan: Plan, taps: frozenset[int]) -> None:
         self.pieces = pieces
@@ -200,7 +227,7 @@ class _Run:
 
     def blocks(self, first: int, last: int, hidden: Tensor, shared: Pass) -> Tensor:
         """Return hidden states (1, T, D) after layers `first` <= i < `last`."""
-        shared = replace(shared, rotary=self.pieces.rotate(hidden, shared.positions))
+        shared = self.pieces.prepare(hidden, shared)
         for layer in range(first, last):
             if layer in self._taps:
                 self._features[layer] = hidden[0]

@@ -1,7 +1,7 @@
 """Models of the Hugging Face hub: can it be reached, and bring one here. Knows no torch.
 
-What is on this disk already is used without asking the network. Only weights in safetensors and the small files
-around them travel.
+What is on this disk already is used without asking the network. Only weights in safetensors and the
+small files around them travel.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Protocol, cast
 from urllib.request import Request, urlopen
 
 import huggingface_hub
+from httpx2 import HTTPError
 from huggingface_hub import HfApi, constants
 from huggingface_hub.errors import (
     GatedRepoError,
     HfHubHTTPError,
-    HTTPError,
     HFValidationError,
-    LocalEntryNotFoundError,
     OfflineModeIsEnabled,
     RepositoryNotFoundError,
     RevisionNotFoundError,
@@ -50,8 +50,22 @@ _ANSWER = 10.0  # seconds to wait for the answer to one question
 _SPARE = 2**30  # bytes to leave free on the disk
 
 
+class _Library(Protocol):
+    """`huggingface_hub`, with the types that it leaves open."""
+
+    def snapshot_download(
+        self,
+        repo_id: str,
+        *,
+        revision: str | None,
+        allow_patterns: list[str],
+        local_files_only: bool,
+        tqdm_class: type[object] | None,
+    ) -> str: ...
+
+
 def is_reachable(seconds: float = _REACH) -> bool:
-    """Tell whether the hub answers within `seconds`, name look-up included, and offline mode is off."""
+    """Tell whether the hub answers within `seconds`; never where offline mode is set."""
     if huggingface_hub.is_offline_mode():
         return False
     answered = threading.Event()
@@ -71,7 +85,7 @@ def find_downloaded(source: Hub) -> Weights | None:
     try:
         folder = _snapshot(source, local_files_only=True)
         inspect_folder(folder)
-    except (LocalEntryNotFoundError, HFValidationError, ModelError):
+    except (OSError, HFValidationError, ModelError):
         return None
     return Weights(source.repo, folder, revision=folder.name)
 
@@ -82,13 +96,13 @@ def download(source: Hub, progress: Progress) -> Weights:
     Raises ModelError where the hub, the model, the revision or the disk does not allow it.
     """
     with _in_words(source):
-        commit = _check(source)
-        folder = _snapshot(Hub(source.repo, commit), meter=_meter(source.repo, progress))
-    return Weights(source.repo, folder, revision=commit)
+        _check(source)
+        folder = _snapshot(source, meter=_meter(source.repo, progress))
+    return Weights(source.repo, folder, revision=folder.name)
 
 
-def _check(source: Hub) -> str:
-    """Return the commit to load, after a look at the list of files."""
+def _check(source: Hub) -> None:
+    """Look at the list of files before any of them travels."""
     info = HfApi().model_info(
         source.repo, revision=source.revision, files_metadata=True, timeout=_ANSWER
     )
@@ -100,9 +114,6 @@ def _check(source: Hub) -> str:
     if not sizes:
         raise ModelError(f"{source.repo} has no model.safetensors: only safetensors are read.")
     _check_disk(sum(sizes.values()))
-    if info.sha is None:
-        raise ModelError(f"The hub names no commit of {source.repo}, so it cannot be loaded.")
-    return info.sha
 
 
 def _check_disk(need: int) -> None:
@@ -117,10 +128,10 @@ def _check_disk(need: int) -> None:
 
 
 def _snapshot(
-    source: Hub, local_files_only: bool = False, meter: type[tqdm] | None = None
+    source: Hub, local_files_only: bool = False, meter: type[object] | None = None
 ) -> Path:
     return Path(
-        huggingface_hub.snapshot_download(
+        cast(_Library, huggingface_hub).snapshot_download(
             source.repo,
             revision=source.revision,
             allow_patterns=list(FILES),
@@ -130,16 +141,22 @@ def _snapshot(
     )
 
 
-def _meter(repo: str, progress: Progress) -> type[tqdm]:
+def _meter(repo: str, progress: Progress) -> type[object]:
     """Return a progress bar that calls `progress` where others draw."""
     most = 0
 
     class Meter(tqdm):
-        def display(self, msg: str | None = None, pos: int | None = None) -> None:
+        monitor_interval = 0  # no thread that redraws
+
+        def update(self, n: float | None = 1) -> bool | None:
             nonlocal most
+            super().update(n)
             if self.unit == "B":  # the other bar counts files; two bars count the same bytes
                 most = max(most, int(self.n))
                 progress(most, int(self.total or 0), f"Downloading {repo} from the hub")
+
+        def display(self, msg: str | None = None, pos: int | None = None) -> None:
+            """Draw nothing. To raise here would leave the lock of all bars taken."""
 
         def clear(self, nolock: bool = False) -> None:
             """Nothing was drawn."""

@@ -1,7 +1,8 @@
-"""What a person typed as a model, read as one of four sources. Opens no file of a model and no connection.
+"""What a person typed as a model, read as one of four sources. Opens no file and no connection.
 
-A hosted Space serves strangers: there, only ids of an allow-list pass. A local run may name any hub id, folder or
-GGUF file. Paths are told from hub ids by their form, never by what happens to lie in the working directory.
+A hosted Space serves strangers: there, only ids of an allow-list pass. A local run may name any hub
+id, folder or GGUF file. Paths are told from hub ids by their form, never by what happens to lie in
+the working directory.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from core.models.errors import ModelError
 
 DEFAULT = "default"
 ALLOWED_FORMS = (
-    "a hub id such as 'HuggingFaceTB/SmolLM2-135M-Instruct', a folder such as './my-model' or a .gguf file"
+    "a hub id such as 'HuggingFaceTB/SmolLM2-135M-Instruct', a folder such as './my-model' "
+    "or a .gguf file"
 )
 SMOLLM2 = tuple(
     f"HuggingFaceTB/SmolLM2-{size}{kind}"
@@ -29,7 +31,7 @@ _HUB_ID = re.compile(rf"({_PART}/{_PART})(?:@([A-Za-z0-9][A-Za-z0-9._/-]{{0,94}}
 _PATH = re.compile(r"[/~\\]|\.{1,2}(?:[/\\]|$)|[A-Za-z]:[/\\]")
 
 Progress = Callable[[int, int, str], None]
-"""Called with bytes done, bytes in all (0 while unknown) and a sentence. What it raises cancels the work."""
+"""Called with bytes done, bytes in all (0 while unknown) and a sentence; what it raises cancels."""
 
 
 def silent(done: int, total: int, sentence: str) -> None:
@@ -62,7 +64,7 @@ Source = Default | Hub | Folder | Gguf
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Files on this disk that hold a model: `folder`, or one GGUF file in it. `id` is free of the folder's path."""
+    """Files on this disk that hold a model: a folder, or one GGUF in it. `id` shows no path."""
 
     id: str
     folder: Path
@@ -73,15 +75,16 @@ class Weights:
 def parse_source(text: str, environ: Mapping[str, str] = os.environ) -> Source:
     """Return the source that `text` names.
 
-    Raises ModelError if it has none of the allowed forms, or if the program runs as a Space (`SPACE_ID` is set) and
-    the id is not in `DRAFTSCOPE_MODELS` (comma separated; the SmolLM2 family where it is not set).
+    Raises ModelError if it has none of the allowed forms, or if the program runs as a Space
+    (`SPACE_ID` is set) and the id is not in `DRAFTSCOPE_MODELS` (comma separated; the SmolLM2
+    family where it is not set).
     """
     text = text.strip()
     if text in ("", DEFAULT):
         return Default()
     source = _parse(text)
     allowed = allowed_models(environ)
-    if allowed is not None and not (isinstance(source, Hub) and source.repo in allowed):
+    if allowed is not None and text not in allowed:  # nor another revision: strangers open those
         raise ModelError(f"This hosted demo runs {', '.join(allowed)}: run it at home for others.")
     return source
 

@@ -1,4 +1,5 @@
-"""Models that are tables: a law per context, in float64, for tests that enumerate chance and for lessons.
+"""Models that are tables: a law per context, in float64, for tests that enumerate chance and for
+lessons.
 
 The same Session contract as the real one, with exact numbers and no weights.
 """
@@ -65,7 +66,11 @@ class ToySession:
         self._text += tuple(tokens)
 
     def score(
-        self, tree: DraftTree, start: int = 0, taps: Sequence[int] = (), resume: Resume | None = None
+        self,
+        tree: DraftTree,
+        start: int = 0,
+        taps: Sequence[int] = (),
+        resume: Resume | None = None,
     ) -> Scores:
         if self.length + max(tree.depths) >= self.context:
             raise ValueError(f"the text would outgrow the model's context of {self.context} tokens")
@@ -89,7 +94,9 @@ def tabulated(rows: Mapping[tuple[int, ...], Sequence[float]], otherwise: Sequen
 
 
 def hashed(size: int, seed: int, sharpness: float = 1.0) -> Table:
-    """Return a table whose laws depend on the whole context through a hash: every context has a law of its own."""
+    """Return a table whose laws depend on the whole context through a hash: every context has a law
+    of its own.
+    """
 
     def law(context: tuple[int, ...]) -> list[float]:
         digest = hashlib.blake2b(repr((seed, context)).encode(), digest_size=4 * size).digest()

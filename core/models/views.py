@@ -1,10 +1,11 @@
-"""Parts of the target that draft for it: early exit and skipped sublayers, on the target's own keys and values.
+"""Parts of the target that draft for it: early exit and skipped sublayers, on the target's own keys
+and values.
 
-A view shares the target's session. Committed text has the full model's keys and values in every layer; draft nodes
-write theirs behind it, and the verify call writes them anew from the first layer that a view does not run whole. The
-layers before that one compute exactly what the full pass would: the verify call takes their states over
-(`resume`), so they run once per node. Source of the cache layout: Draft & Verify (arXiv 2309.08168), LayerSkip
-(arXiv 2404.16710).
+A view shares the target's session. Committed text has the full model's keys and values in every
+layer; draft nodes write theirs behind it, and the verify call writes them anew from the first layer
+that a view does not run whole. The layers before that one compute exactly what the full pass would:
+the verify call takes their states over (`resume`), so they run once per node. Source of the cache
+layout: Draft & Verify (arXiv 2309.08168), LayerSkip (arXiv 2404.16710).
 """
 
 from __future__ import annotations
@@ -23,17 +24,23 @@ from core.tree import DraftTree, Resume
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Which part of the target drafts. Exactly one of the two is used: layers to skip, or the layer to leave after."""
+    """Which part of the target drafts. Exactly one of the two is used: layers to skip, or the layer
+    to leave after.
+    """
 
     skip_attention: tuple[int, ...] = ()
     skip_mlp: tuple[int, ...] = ()
     exit_layer: int | None = None
 
     def plan(self, layers: int) -> Plan:
-        """Return the plan for a model with `layers` layers; raise ValueError when a layer does not exist."""
+        """Return the plan for a model with `layers` layers; raise ValueError when a layer does not
+        exist.
+        """
         for layer in (*self.skip_attention, *self.skip_mlp):
             if not 0 <= layer < layers:
-                raise ValueError(f"Layer {layer} cannot be skipped: the target has layers 0 to {layers - 1}.")
+                raise ValueError(
+                    f"Layer {layer} cannot be skipped: the target has layers 0 to {layers - 1}."
+                )
         if self.exit_layer is not None and not 1 <= self.exit_layer <= layers:
             raise ValueError(f"Exit layer is {self.exit_layer}; it may be 1 to {layers}.")
         end = layers if self.exit_layer is None else self.exit_layer
@@ -45,7 +52,9 @@ class View:
     def open(self, target: Session) -> ViewSession:
         """Return a view of `target`, which must be a transformers session of a layered family."""
         if not isinstance(target, HFSession) or target.anatomy is None:
-            raise ValueError("This target cannot draft with its own layers: choose a second model as drafter.")
+            raise ValueError(
+                "This target cannot draft with its own layers: choose a second model as drafter."
+            )
         return ViewSession(target, self.plan(target.anatomy.num_layers), self.exit_layer)
 
 
@@ -70,7 +79,11 @@ class ViewSession:
         """Nothing to do: the text reaches the shared cache through the target's own pass."""
 
     def score(
-        self, tree: DraftTree, start: int = 0, taps: Sequence[int] = (), resume: Resume | None = None
+        self,
+        tree: DraftTree,
+        start: int = 0,
+        taps: Sequence[int] = (),
+        resume: Resume | None = None,
     ) -> Scores:
         if start == 0:
             self._states = []

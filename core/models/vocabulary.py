@@ -1,8 +1,9 @@
 """Exact bytes of token ids, and whether two models mean the same by an id. Imports no transformers.
 
-A token's text is not its bytes: byte-level BPE writes every byte as a printable character, sentencepiece writes
-spaces as U+2581 and unknown bytes as <0xE2>, WordPiece marks what continues a word. Which of these a tokenizer does
-is read from its decoder. The bytes of consecutive ids join to the bytes of the text.
+A token's text is not its bytes: byte-level BPE writes every byte as a printable character,
+sentencepiece writes spaces as U+2581 and unknown bytes as <0xE2>, WordPiece marks what continues a
+word. Which of these a tokenizer does is read from its decoder. The bytes of consecutive ids join to
+the bytes of the text.
 """
 
 from __future__ import annotations
@@ -12,13 +13,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TypedDict, cast
 
 from core.models.errors import ModelError
+from core.models.library import Tokenizer
 from core.models.sources import shown
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _SPACE = "\u2581"
@@ -49,7 +48,7 @@ class Vocabulary:
     _literal: frozenset[int]  # added tokens: their text is their bytes
     _spell: Spelling
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, tokenizer: Tokenizer) -> None:
         tokens = {index: token for token, index in tokenizer.get_vocab().items()}
         added = tokenizer.added_tokens_decoder
         special = {index for index, token in added.items() if token.special}
@@ -63,7 +62,7 @@ class Vocabulary:
         object.__setattr__(self, "_spell", _spelling(steps, tokenizer))
 
     def bytes(self, token: int) -> bytes:
-        """Return what id `token` adds to a text; nothing for an id that has no token (a padding row of a model)."""
+        """Return what id `token` adds to a text: nothing, for a row that only pads the model."""
         text = self.tokens.get(token)
         if text is None:
             return b""
@@ -73,15 +72,15 @@ class Vocabulary:
 def shared_size(target: Vocabulary, draft: Vocabulary) -> int:
     """Return the number of ids of two equal vocabularies.
 
-    Roles (bos, eos, pad) may differ: only the target's tokenizer reads the prompt, only its eos ends the text.
-    Raises ModelError that names the first id whose tokens differ.
+    Roles (bos, eos, pad) may differ: only the target's tokenizer reads the prompt, only its eos
+    ends the text. Raises ModelError that names the first id whose tokens differ.
     """
     if target.tokens != draft.tokens:
         ids = target.tokens.keys() | draft.tokens.keys()
         first = min(i for i in ids if target.tokens.get(i) != draft.tokens.get(i))
         raise ModelError(
-            f"Token {first} is {_named(target, first)} in the target and {_named(draft, first)} in the draft: "
-            "the two models must share one vocabulary."
+            f"Token {first} is {_named(target, first)} in the target and {_named(draft, first)} "
+            "in the draft: the two models must share one vocabulary."
         )
     return target.size
 
@@ -91,8 +90,8 @@ def _named(vocabulary: Vocabulary, token: int) -> str:
     return "missing" if text is None else shown(text)
 
 
-def _decoder_steps(tokenizer: PreTrainedTokenizerBase) -> list[_Step]:
-    """Return the decoder as a flat list of steps; empty for a tokenizer that is not of the `tokenizers` library."""
+def _decoder_steps(tokenizer: Tokenizer) -> list[_Step]:
+    """Return the steps of the decoder; none for a tokenizer outside the `tokenizers` library."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None or backend.decoder is None:
         return []
@@ -108,7 +107,7 @@ def _flat(step: _Step) -> Iterator[_Step]:
         yield step
 
 
-def _spelling(steps: list[_Step], tokenizer: PreTrainedTokenizerBase) -> Spelling:
+def _spelling(steps: list[_Step], tokenizer: Tokenizer) -> Spelling:
     by_type = {step.get("type", ""): step for step in steps}
     if "ByteLevel" in by_type:
         return partial(_byte_level, _byte_of_character())
@@ -133,7 +132,7 @@ def _replacements(steps: list[_Step]) -> Iterator[tuple[str, str]]:
 
 
 def _byte_of_character() -> dict[str, int]:
-    """Return GPT-2's alphabet: printable Latin-1 stands for itself, the 68 other bytes for U+0100 and up."""
+    """Return GPT-2's alphabet: printable Latin-1 is itself, other bytes are U+0100 and up."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in set(printable)]
     return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}
@@ -164,5 +163,5 @@ def _word_end(suffix: str, token: str) -> bytes:
     return inside.encode() + b" " if inside != token else token.encode()
 
 
-def _whole(tokenizer: PreTrainedTokenizerBase, token: str) -> bytes:
+def _whole(tokenizer: Tokenizer, token: str) -> bytes:
     return tokenizer.convert_tokens_to_string([token]).encode()

@@ -1,6 +1,7 @@
 """How a draft grows: a tree policy adds children level by level, a stop policy ends drafting early.
 
-Policies see the drafter's laws and what it drew so far, never the target: that keeps every method exact.
+Policies see the drafter's laws and what it drew so far, never the target: that keeps every method
+exact.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from core.tree import DraftTree, Sampling
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """The draft so far. `q` and `logits` (M, V): laws after the scored nodes, in use and raw; `rows`: node -> row."""
+    """The draft so far. `q` and `logits` (M, V): laws after the scored nodes, in use and raw;
+    `rows`: node -> row.
+    """
 
     tree: DraftTree
     q: Tensor
@@ -30,7 +33,8 @@ class Grown:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Children to add, as (parent, token) columns in the order to try, and which of the new nodes to score next.
+    """Children to add, as (parent, token) columns in the order to try, and which of the new nodes
+    to score next.
 
     `expand` counts from 0 at the first new node. Nothing to add: the draft is done.
     """
@@ -54,7 +58,9 @@ class TreePolicy(Protocol):
 
 
 class StopPolicy(Protocol):
-    """A rule that ends drafting. The token that trips it stays in the draft: dropping it would bend the law."""
+    """A rule that ends drafting. The token that trips it stays in the draft: dropping it would bend
+    the law.
+    """
 
     def __call__(self, grown: Grown) -> Stop | None:
         """Return why drafting ends before the frontier's children are drawn, or None."""

@@ -1,8 +1,9 @@
-"""Trees with a fixed number of children per level: (1, 1, 1) is a chain of three, (4, 2, 2) has 4 + 8 + 16 nodes.
+"""Trees with a fixed number of children per level: (1, 1, 1) is a chain of three, (4, 2, 2) has 4 +
+8 + 16 nodes.
 
-Above temperature 0 children are drawn without replacement, in the order in which they are to be tried (RSD-C, Jeon et
-al., arXiv 2402.14160; one child per level is ordinary speculative sampling). At temperature 0 that law's limit are the
-likeliest tokens in order, which are fixed.
+Above temperature 0 children are drawn without replacement, in the order in which they are to be
+tried (RSD-C, Jeon et al., arXiv 2402.14160; one child per level is ordinary speculative sampling).
+At temperature 0 that law's limit are the likeliest tokens in order, which are fixed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.dice import Dice
+from core.host import int_rows
 from core.reduce import top_tokens
 from core.shapes.base import Grown, Growth
 from core.tree import Sampling
@@ -36,7 +38,7 @@ class Levels:
             drawn = dice.at(depth).draw(grown.q[rows], width, replace=False)
         pairs = [
             (parent, token)
-            for parent, tokens in zip(grown.frontier, drawn.tolist(), strict=True)
+            for parent, tokens in zip(grown.frontier, int_rows(drawn), strict=True)
             for token in tokens
             if token >= 0  # the support can be smaller than the width
         ]

@@ -1,4 +1,6 @@
-"""Stop rules for drafting. The token that trips a rule stays in the draft; only what would follow is not drafted."""
+"""Stop rules for drafting. The token that trips a rule stays in the draft; only what would follow
+is not drafted.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from core.trace import Stop
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """Stop once the drafter gave the token it drew less than `threshold` (assisted decoding in transformers: 0.4)."""
+    """Stop once the drafter gave the token it drew less than `threshold` (assisted decoding in
+    transformers: 0.4).
+    """
 
     threshold: float
 
@@ -20,4 +24,8 @@ class Confidence:
             return None
         row = grown.rows[grown.tree.parents[node]]
         value = float(grown.q[row, grown.tree.tokens[node]])
-        return Stop(reason="confidence", value=value, threshold=self.threshold) if value < self.threshold else None
+        return (
+            Stop(reason="confidence", value=value, threshold=self.threshold)
+            if value < self.threshold
+            else None
+        )

@@ -1,4 +1,6 @@
-"""What a verification rule is, and what it decides. The rules themselves are one file each beside this one."""
+"""What a verification rule is, and what it decides. The rules themselves are one file each beside
+this one.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What verification decided: `path` of accepted nodes (root not included), then the target's own token, if any.
+    """What verification decided: `path` of accepted nodes (root not included), then the target's
+    own token, if any.
 
     `end` is the node after which the walk ended.
     """
@@ -50,7 +53,7 @@ class Outcome:
         return accepted if self.final is None else [*accepted, self.final]
 
     def cut(self, count: int) -> Outcome:
-        """Return the outcome with only its first `count` tokens, and the checks that led to them."""
+        """Return the outcome with its first `count` tokens and the checks that led to them."""
         if count >= len(self.path) + (self.final is not None):
             return self
         if count == len(self.path):
@@ -70,7 +73,9 @@ class Table(Protocol):
 
     @property
     def drawn(self) -> Sequence[float | None]:
-        """Return per node the draft law's value under which it is tested, None for the root and fixed drafts."""
+        """Return per node the draft law's value under which it is tested, None for the root and
+        fixed drafts.
+        """
         ...
 
     def walk(self, dice: Dice, position: int) -> Outcome:
@@ -82,7 +87,9 @@ class Table(Protocol):
         ...
 
     def residual(self, rejected: int) -> tuple[float, Tensor] | None:
-        """Return (mass left, law (V,)) once `rejected` and its earlier siblings failed, None where undefined."""
+        """Return (mass left, law (V,)) once `rejected` and its earlier siblings failed, None where
+        undefined.
+        """
         ...
 
 

@@ -1,14 +1,17 @@
-"""Recursive rejection sampling: at each node the drafted children are tried in order against what remains of p.
+"""Recursive rejection sampling: at each node the drafted children are tried in order against what
+remains of p.
 
-With R = p and D = q, child x stays with probability min(1, R[x] / D[x]); after a rejection R becomes norm((R - D)+),
-and without replacement D loses x and is rescaled. If every child fails, the round ends with a token drawn from R; at
-a leaf, with one drawn from p. Exact for every drafter:
+With R = p and D = q, child x stays with probability min(1, R[x] / D[x]); after a rejection R
+becomes norm((R - D)+), and without replacement D loses x and is rescaled. If every child fails, the
+round ends with a token drawn from R; at a leaf, with one drawn from p. Exact for every drafter:
 
-* one drawn child: speculative sampling (Leviathan et al., arXiv 2211.17192; Chen et al., arXiv 2302.01318);
+* one drawn child: speculative sampling (Leviathan et al., arXiv 2211.17192; Chen et al., arXiv
+  2302.01318);
 * drawn with replacement: multi-step speculative sampling (SpecInfer, arXiv 2305.09781);
-* drawn without replacement: RSD (arXiv 2402.14160), where siblings must be tried in the order drawn;
-* fixed children (arg-max, top-k, a lookup): the draft's law is one-hot, so x stays with probability R[x], and a
-  rejection takes x out of R.
+* drawn without replacement: RSD (arXiv 2402.14160), where siblings must be tried in the order
+  drawn;
+* fixed children (arg-max, top-k, a lookup): the draft's law is one-hot, so x stays with probability
+  R[x], and a rejection takes x out of R.
 
 At temperature 0 p is one-hot, and each of these is greedy matching.
 """
@@ -21,6 +24,7 @@ import torch
 from torch import Tensor
 
 from core.dice import Dice
+from core.host import float_rows, floats
 from core.models.base import Scores
 from core.reduce import six_digits
 from core.trace import Check, Origin
@@ -34,13 +38,15 @@ class RecursiveRejection:
     samplings = frozenset({Sampling.DETERMINISTIC, Sampling.INDEPENDENT, Sampling.DISTINCT})
 
     def prepare(self, draft: Draft, scores: Scores, context: Context) -> RejectionTable:
-        p = context.law(scores.logits)
-        return _Tournament(draft, p).table()
+        """Raise ValueError for a draft that the rule would verify wrongly."""
+        _check(draft, self.samplings)
+        return _Tournament(draft, context.law(scores.logits)).table()
 
 
 @dataclass(frozen=True, slots=True)
 class RejectionTable:
-    """Numbers per node: chance to be accepted once its earlier siblings failed, R[x], D[x] (None: fixed), mass of R.
+    """Numbers per node: chance to be accepted once its earlier siblings failed, R[x], D[x] (None:
+    fixed), mass of R.
 
     `left`: share of R that a rejection leaves; `remains`: the law (V,) after it.
     """
@@ -98,11 +104,15 @@ class RejectionTable:
 
 
 class _Tournament:
-    """Tries rank 0 at all parents at once, then rank 1 at those that have it, and so on: (P, V) tensors throughout."""
+    """Tries rank 0 at all parents at once, then rank 1 at those that have it, and so on: (P, V)
+    tensors throughout.
+    """
 
     def __init__(self, draft: Draft, p: Tensor) -> None:
         self._draft, self._tree, self._p = draft, draft.tree, p
-        self._numbers = p.new_zeros((5, len(draft.tree)))  # accept, R[x], D[x], mass before, share left after
+        self._numbers = p.new_zeros(
+            (5, len(draft.tree))
+        )  # accept, R[x], D[x], mass before, share left after
         self._remains: dict[int, Tensor] = {}
 
     def table(self) -> RejectionTable:
@@ -132,7 +142,9 @@ class _Tournament:
     def _try(
         self, rank: int, parents: list[int], remains: Tensor, mass: Tensor, laws: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Note the test of child `rank` at every parent; return R, its share of p, and D after a rejection."""
+        """Note the test of child `rank` at every parent; return R, its share of p, and D after a
+        rejection.
+        """
         device = remains.device
         children = [self._tree.children(n)[rank] for n in parents]
         x = torch.tensor([[self._tree.tokens[child]] for child in children], device=device)
@@ -160,11 +172,24 @@ class _Tournament:
 
     def _collect(self) -> RejectionTable:
         numbers = self._numbers.cpu()  # the one transfer
-        accept: list[float] = numbers[0].tolist()
-        given, offered, mass, left = six_digits(numbers[1:].double()).tolist()
+        accept = floats(numbers[0])
+        given, offered, mass, left = float_rows(six_digits(numbers[1:].double()))
         fixed = self._is(Sampling.DETERMINISTIC, list(self._tree.parents[1:]))
         drawn = [None, *(None if known else q for known, q in zip(fixed, offered[1:], strict=True))]
         return RejectionTable(self._tree, self._p, accept, given, drawn, mass, left, self._remains)
+
+
+def _check(draft: Draft, valid: frozenset[Sampling]) -> None:
+    kinds = {draft.sampling_at(parent) for parent in draft.tree.parents[1:]}
+    for kind in kinds - valid:
+        raise ValueError(f"Recursive rejection is not valid for siblings that are {kind.value}.")
+    if draft.q is None and kinds - {Sampling.DETERMINISTIC}:
+        raise ValueError("Drawn tokens need the law that they were drawn from.")
+    if any(count > 1 for count in draft.tree.counts):
+        raise ValueError(
+            "A node that stands for several draws has to be tested as often: "
+            "offer it that many times."
+        )
 
 
 def _rescaled(weights: Tensor, total: Tensor) -> Tensor:

@@ -1,43 +1,17 @@
-"""Every number that a page or the command line shows, as a pure function of the trace.
-
-Each function's docstring is its definition, since published definitions differ. A metric is a
-numerator and a denominator per round (`Ratio`), so that a browser only sums and divides, over any
-selection of rounds. `METRICS` lists those that are one number for a text; the functions below it
-return tables. Knows no model, no tokenizer, no figure.
-"""
+"""One number for a text: each function's docstring is its definition, `METRICS` lists them all."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from inspect import cleandoc
 from typing import Literal, NamedTuple
 
-from core.trace import Nodes, Round, Totals, Trace
+from core.metrics.ratio import Ratio
+from core.metrics.rounds import offered, passed, prompt_passes, round_ms, tests_made
+from core.trace import Round, Trace
 
 Unit = Literal["tokens", "share", "times", "ms", "per second"]
-Given = Literal["previous", "offered", "drafting"]
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """Numerators and denominators, one of each per round of the trace, in its order."""
-
-    numerator: tuple[float, ...]
-    denominator: tuple[float, ...]
-
-    @property
-    def counts(self) -> tuple[float, float]:
-        """Sums of both, over all rounds."""
-        return math.fsum(self.numerator), math.fsum(self.denominator)
-
-    @property
-    def value(self) -> float | None:
-        """The quotient of the sums; None where nothing counts."""
-        above, below = self.counts
-        return above / below if below else None
 
 
 class Metric(NamedTuple):
@@ -47,89 +21,6 @@ class Metric(NamedTuple):
     definition: str
     function: Callable[[Trace], Ratio]
     unit: Unit
-
-
-def totals(rounds: Sequence[Round]) -> Totals:
-    """Return the raw counts over `rounds`; `tested` counts the checks made."""
-    costs = [r.cost for r in rounds]
-    return Totals(
-        rounds=len(rounds),
-        emitted=sum(len(r.outcome.emitted) for r in rounds),
-        drafted=sum(r.drafted for r in rounds),
-        accepted=sum(len(r.outcome.accepted) for r in rounds),
-        tested=sum(len(r.checks) for r in rounds),
-        draft_forwards=sum(c.draft_forwards for c in costs),
-        target_forwards=sum(c.target_forwards for c in costs),
-        draft_ms=math.fsum(c.draft_ms for c in costs),
-        verify_ms=math.fsum(c.verify_ms for c in costs),
-        accept_ms=math.fsum(c.accept_ms for c in costs),
-        record_ms=math.fsum(c.record_ms for c in costs),
-    )
-
-
-def wilson(hits: float, tries: float, z: float = 1.96) -> tuple[float, float] | None:
-    """Return Wilson's score interval for `hits` in `tries`, or None without tries.
-
-    z = 1.96 gives 95 %.
-    """
-    if not tries:
-        return None
-    share = hits / tries
-    scale = 1 + z * z / tries
-    middle = share + z * z / (2 * tries)
-    half = z * math.sqrt(share * (1 - share) / tries + (z / (2 * tries)) ** 2)
-    low = 0.0 if hits == 0 else (middle - half) / scale
-    high = 1.0 if hits == tries else (middle + half) / scale
-    return low, high
-
-
-def pooled(ratios: Iterable[Ratio]) -> Ratio:
-    """Join several texts end to end, so that longer ones weigh more (micro average)."""
-    parts = tuple(ratios)
-    return Ratio(
-        tuple(x for part in parts for x in part.numerator),
-        tuple(x for part in parts for x in part.denominator),
-    )
-
-
-def mean_of(ratios: Iterable[Ratio]) -> float | None:
-    """Average several texts so that each counts once, however long it is (macro average).
-
-    Texts without a value are left out; None when none has one.
-    """
-    values = [value for ratio in ratios if (value := ratio.value) is not None]
-    return math.fsum(values) / len(values) if values else None
-
-
-def depths(nodes: Nodes) -> list[int]:
-    """Return the depth of each node; node 0 has depth 0."""
-    found = [0] * len(nodes.parent)
-    for node, parent in enumerate(nodes.parent[1:], start=1):
-        found[node] = found[parent] + 1
-    return found
-
-
-def offered(nodes: Nodes) -> list[bool]:
-    """Mark the nodes that verification could accept: no probe, not pruned before it ran."""
-    return [
-        node > 0 and role == "draft" and state != "pruned"
-        for node, (role, state) in enumerate(zip(nodes.role, nodes.state, strict=True))
-    ]
-
-
-def prompt_passes(trace: Trace) -> list[bool]:
-    """Mark the rounds that only read the prompt: the first of a sequence, with nothing drafted."""
-    begun: set[int] = set()
-    marks: list[bool] = []
-    for r in trace.rounds:
-        marks.append(r.sequence not in begun and not r.drafted)
-        begun.add(r.sequence)
-    return marks
-
-
-def round_ms(r: Round) -> float:
-    """Return the wall time of a round: draft, verify and accept. Recording is left out."""
-    return r.cost.draft_ms + r.cost.verify_ms + r.cost.accept_ms
 
 
 Count = Callable[[Round], float]
@@ -209,11 +100,11 @@ def accepted_length_with_bonus(trace: Trace) -> Ratio:
 
 
 def acceptance_rate(trace: Trace) -> Ratio:
-    """Draft tokens accepted / accept tests made.
+    """Draft tokens that passed their accept test / accept tests made.
 
     Tokens after the first rejection are not tested, so they do not count.
     """
-    return _all(trace, _accepted, lambda r: len(r.checks))
+    return _all(trace, lambda r: len(passed(r)), lambda r: len(tests_made(r)))
 
 
 def draft_efficiency(trace: Trace) -> Ratio:
@@ -267,7 +158,7 @@ def overlap(trace: Trace) -> Ratio:
     """
 
     def overlaps(r: Round) -> list[float]:
-        places = sorted({r.nodes.parent[check.node] for check in r.checks})
+        places = sorted({r.nodes.parent[node] for node in tests_made(r)})
         return [x for place in places if (x := r.scalars.overlap[place]) is not None]
 
     return _all(trace, lambda r: math.fsum(overlaps(r)), lambda r: len(overlaps(r)))
@@ -385,143 +276,3 @@ METRICS: dict[str, Metric] = {
     "draft_time_share": _metric("Share of time spent drafting", draft_time_share, "share"),
     "recording_overhead": _metric("Recording overhead", recording_overhead, "share"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class AtDepth:
-    """Acceptance at one depth: per round, 1 where it was accepted, over 1 where it was tried."""
-
-    depth: int
-    ratio: Ratio
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Wilson's 95 % interval of the share, or None without tries."""
-        return wilson(*self.ratio.counts)
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Acceptances and tests at the text positions `first` to `last`, both included."""
-
-    first: int
-    last: int
-    ratio: Ratio
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Rejections with one reason, over all rejections, per round."""
-
-    reason: str
-    ratio: Ratio
-
-
-@dataclass(frozen=True, slots=True)
-class HardToken:
-    """One test: `round` and `check` are places in the lists of the trace, from 0."""
-
-    round: int
-    check: int
-    node: int
-    token: int
-    accept_probability: float
-    passed: bool
-
-
-def acceptance_by_depth(trace: Trace, given: Given = "previous") -> list[AtDepth]:
-    """Return acceptance at depth d, for d = 1 to the deepest that was offered.
-
-    `given` says what a try is. "previous": depth d-1 was accepted and something was offered below
-    it, so that a verdict was due (conditional; the default). "offered": the round offered something
-    at depth d (marginal). "drafting": the round drafted at all (vLLM's rate per position).
-    Where the end of the text cut a round, its next depth had no verdict: only "drafting" counts it.
-    """
-    deepest = max((r.max_depth for r in trace.rounds), default=0)
-    last_tries = [_last_try(r, given, deepest) for r in trace.rounds]
-    lengths = [_accepted(r) for r in trace.rounds]
-    return [
-        AtDepth(
-            depth,
-            Ratio(
-                tuple(int(depth <= length) for length in lengths),
-                tuple(int(depth <= last) for last in last_tries),
-            ),
-        )
-        for depth in range(1, deepest + 1)
-    ]
-
-
-def _last_try(r: Round, given: Given, deepest: int) -> int:
-    """Return the depth down to which the round counts as a try; 0 for none."""
-    if given == "drafting":
-        return deepest * _drafting(r)
-    path = r.outcome.accepted
-    tip = path[-1] if path else 0
-    below = {n for n, ok in enumerate(offered(r.nodes)) if ok and r.nodes.parent[n] == tip}
-    missed = any(check.node in below and not check.passed for check in r.checks)
-    if below and r.outcome.origin == "none" and not missed:
-        return len(path)
-    return r.max_depth if given == "offered" else len(path) + bool(below)
-
-
-def acceptance_by_position(trace: Trace, width: int = 1) -> list[Stretch]:
-    """Return draft tokens accepted / accept tests made, by place in the text.
-
-    Positions count prompt and answer from 0 and are grouped in stretches of `width`, the first of
-    which begins where the answer does; stretches without a test are left out. Raises ValueError
-    when the width is below 1.
-    """
-    if width < 1:
-        raise ValueError(f"The width of a stretch is {width}; it must be at least 1.")
-    start = min((r.prefix_length for r in trace.rounds), default=0)
-    accepted = [_per_stretch(r, r.outcome.accepted, start, width) for r in trace.rounds]
-    tested = [_per_stretch(r, [c.node for c in r.checks], start, width) for r in trace.rounds]
-    return [
-        Stretch(
-            start + i * width,
-            start + (i + 1) * width - 1,
-            Ratio(tuple(c[i] for c in accepted), tuple(c[i] for c in tested)),
-        )
-        for i in sorted({i for counts in tested for i in counts})
-    ]
-
-
-def _per_stretch(r: Round, nodes: Sequence[int], start: int, width: int) -> Counter[int]:
-    depth = depths(r.nodes)
-    return Counter((r.prefix_length + depth[node] - 1 - start) // width for node in nodes)
-
-
-def rejected_by_reason(trace: Trace) -> list[Reason]:
-    """Return nodes rejected for a reason / all nodes rejected, the most frequent reason first."""
-    rounds = [
-        Counter(
-            reason
-            for reason, state in zip(r.nodes.reason, r.nodes.state, strict=True)
-            if state == "rejected"
-        )
-        for r in trace.rounds
-    ]
-    every = tuple(counts.total() for counts in rounds)
-    names = sorted({reason for counts in rounds for reason in counts})
-    found = [Reason(name, Ratio(tuple(c[name] for c in rounds), every)) for name in names]
-    return sorted(found, key=lambda reason: -reason.ratio.counts[0])
-
-
-def hardest_tokens(trace: Trace, count: int = 10) -> list[HardToken]:
-    """Return the `count` tests with the lowest accept probability.
-
-    Ties (all rejections of a greedy run) are ordered by what the target's raw law gave the token,
-    the least first and the unknown last, then as they occurred.
-    """
-
-    def difficulty(hard: HardToken) -> tuple[float, float]:
-        raw = trace.rounds[hard.round].nodes.p_raw[hard.node]
-        return hard.accept_probability, 1.0 if raw is None else raw
-
-    tests = [
-        HardToken(place, i, c.node, r.nodes.token[c.node], c.accept_probability, c.passed)
-        for place, r in enumerate(trace.rounds)
-        for i, c in enumerate(r.checks)
-    ]
-    return sorted(tests, key=difficulty)[:count]

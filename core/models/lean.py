@@ -1,0 +1,142 @@
+"""The Llama layer in as few calls as it takes: a small model's step is half call overhead.
+
+Same weights, same formulas as transformers' module, fewer kernels: query, key and value in one
+product, gate and up in another, rotary positions on queries and keys together, and grouped heads
+folded into the query rows, so that keys and values are never repeated. The fused matrices replace
+the module's own (its parameters become views of them): no memory is used twice. Rounding differs
+from the module's in the last bits, as any regrouped sum does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import torch
+import torch.nn.functional as F  # noqa: N812 (its usual name)
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from core.models.anatomy import LlamaLike, Op, Pass, Rotary, attention_of
+
+_PARTS = {"input_layernorm", "self_attn", "post_attention_layernorm", "mlp"}
+_ATTENTION = {"q_proj", "k_proj", "v_proj", "o_proj"}
+_MLP = {"gate_proj", "up_proj", "down_proj", "act_fn"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """Weights of one layer; `qkv` and `gate_up` are stacked by rows."""
+
+    norm: Tensor
+    qkv: Tensor
+    qkv_bias: Tensor | None
+    out: Op
+    norm2: Tensor
+    gate_up: Tensor
+    gate_up_bias: Tensor | None
+    down: Op
+
+
+def is_lean(model: PreTrainedModel) -> bool:
+    """Return whether every layer is made of exactly the parts rewritten here, on one device."""
+    if attention_of(model) != "sdpa" or model.config.hidden_act != "silu":
+        return False
+    if len({parameter.device for parameter in model.parameters()}) != 1:
+        return False
+    layers = cast(nn.ModuleList, cast(nn.Module, model.model).layers)
+    return all(
+        _names(layer) == _PARTS
+        and _names(layer.self_attn) == _ATTENTION
+        and _names(layer.mlp) <= _MLP
+        for layer in layers
+    )
+
+
+def _names(module: object) -> set[str]:
+    return {name for name, _ in cast(nn.Module, module).named_children()}
+
+
+class LeanLlama(LlamaLike):
+    """A Llama-shaped model without the module overhead. Requires `is_lean(model)`."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        super().__init__(model)
+        config = model.config
+        self._heads = int(config.num_attention_heads)
+        self._groups = int(config.num_key_value_heads)
+        self._head_dim = int(getattr(config, "head_dim", None) or config.hidden_size // self._heads)
+        self._eps = float(config.rms_norm_eps)
+        self._lean = [_fused(block.module) for block in self._blocks]
+
+    def prepare(self, hidden: Tensor, shared: Pass) -> Pass:
+        """Lay out cosines and signed sines (T, 1, D), so that a roll by half a head rotates, and
+        fold the mask.
+        """
+        shared = super().prepare(hidden, shared)
+        cos, sin = (part[0, :, None] for part in cast(Rotary, shared.rotary))
+        half = sin.shape[-1] // 2
+        signed = torch.cat([-sin[..., :half], sin[..., half:]], dim=-1)
+        fold = self._heads // self._groups
+        folded = None if shared.mask is None else shared.mask.repeat(1, 1, fold, 1)
+        return replace(shared, rotary=(cos, signed), folded=folded)
+
+    def attend(self, layer: int, hidden: Tensor, shared: Pass) -> Tensor:
+        weights = self._lean[layer]
+        rows, size = hidden.shape[1], self._head_dim
+        normed = F.rms_norm(hidden[0], (hidden.shape[-1],), weights.norm, self._eps)
+        mixed = F.linear(normed, weights.qkv, weights.qkv_bias).view(rows, -1, size)
+        turned, values = mixed[:, : -self._groups], mixed[:, -self._groups :]
+        cos, sin = cast(Rotary, shared.rotary)
+        turned = torch.addcmul(turned * cos, turned.roll(size // 2, dims=-1), sin)
+        keys, values = shared.cache.update(
+            turned[:, self._heads :].transpose(0, 1)[None], values.transpose(0, 1)[None], layer
+        )
+        queries = turned[:, : self._heads].view(rows, self._groups, -1, size).permute(1, 2, 0, 3)
+        queries = queries.reshape(1, self._groups, -1, size)
+        causal = shared.mask is None and rows > 1
+        if causal:
+            keys = keys.repeat_interleave(self._heads // self._groups, dim=1)
+            values = values.repeat_interleave(self._heads // self._groups, dim=1)
+            queries = queries.view(1, self._heads, rows, size)
+        out = F.scaled_dot_product_attention(queries, keys, values, shared.folded, is_causal=causal)
+        out = out.view(self._heads, rows, size).transpose(0, 1).reshape(1, rows, -1)
+        return hidden + weights.out(out)
+
+    def transform(self, layer: int, hidden: Tensor) -> Tensor:
+        weights = self._lean[layer]
+        normed = F.rms_norm(hidden, (hidden.shape[-1],), weights.norm2, self._eps)
+        gate, up = F.linear(normed, weights.gate_up, weights.gate_up_bias).chunk(2, dim=-1)
+        return hidden + weights.down(F.silu(gate) * up)
+
+
+def _fused(layer: nn.Module) -> _Layer:
+    attention, mlp = cast(nn.Module, layer.self_attn), cast(nn.Module, layer.mlp)
+    qkv, qkv_bias = _stack([cast(nn.Linear, getattr(attention, f"{x}_proj")) for x in "qkv"])
+    gate_up, gate_up_bias = _stack([cast(nn.Linear, mlp.gate_proj), cast(nn.Linear, mlp.up_proj)])
+    return _Layer(
+        norm=_weight(layer.input_layernorm),
+        qkv=qkv,
+        qkv_bias=qkv_bias,
+        out=cast(Op, attention.o_proj),
+        norm2=_weight(layer.post_attention_layernorm),
+        gate_up=gate_up,
+        gate_up_bias=gate_up_bias,
+        down=cast(Op, mlp.down_proj),
+    )
+
+
+def _weight(module: object) -> Tensor:
+    return cast(Tensor, cast(nn.Module, module).weight)
+
+
+def _stack(parts: list[nn.Linear]) -> tuple[Tensor, Tensor | None]:
+    """Stack the weights of linear layers by rows; make the layers' own weights views of it."""
+    weight = torch.cat([part.weight.data for part in parts])
+    first = 0
+    for part in parts:
+        part.weight.data = weight[first : first + part.out_features]
+        first += part.out_features
+    biases = [cast(Tensor | None, part.bias) for part in parts]
+    given = [bias.data for bias in biases if bias is not None]
+    return weight, torch.cat(given) if given else None
