@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from core.models.devices import AUTO, choose_device, choose_threads, environment
+from core.models.errors import ModelError
 from core.models.hf import HFModel
 from core.models.loading import Loaded, LoadOptions, check_same_vocabulary, load
 from core.models.prompts import chat_ids, plain_ids
@@ -36,9 +37,12 @@ class TokenizerText:
 
     def encode(self, prompt: str, chat: bool) -> list[int]:
         tokenizer = self.loaded.tokenizer
-        if chat:
-            return chat_ids(tokenizer, [Message(role="user", content=prompt)])
-        return plain_ids(tokenizer, prompt)
+        try:
+            if chat:
+                return chat_ids(tokenizer, [Message(role="user", content=prompt)])
+            return plain_ids(tokenizer, prompt)
+        except ModelError as error:
+            raise ValueError(str(error)) from error
 
 
 def load_engine(

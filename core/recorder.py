@@ -93,6 +93,7 @@ class Recorder:
             seed=0,
             max_new_tokens=0,
         )
+        self._is_raw = (temperature, top_k, top_p) == (1, 0, 1)  # the law in use is the raw one
         self._models = Models(target=_card(target), draft=None if draft is None else _card(draft))
         self._plain_step_ms = (
             None if plain_step_ms is None else number("plain_step_ms", plain_step_ms)
@@ -134,8 +135,9 @@ class Recorder:
         it.
 
         Numbers, one per drafted token, None where unknown: `p` and `q` under the law in use (no q:
-        the draft was not drawn), `p_raw` and `q_raw` at temperature 1, `u` the random number that
-        decided and `accept` the probability that it was compared with, by default min(1, p/q).
+        the draft was not drawn), `p_raw` and `q_raw` at temperature 1 without filters, `u` the
+        random number that decided and `accept` the probability that it was compared with, by
+        default min(1, p/q).
         `relaxed` lists accepted nodes that the exact rule would have refused. `laws`: see
         `core.trace.Law`. Times are in milliseconds.
 
@@ -152,6 +154,8 @@ class Recorder:
                 accept=probabilities("accept", accept, count),
                 greedy=self._sampling.temperature == 0,
             )
+            if self._is_raw:
+                p_raw, q_raw = p if p_raw is None else p_raw, q if q_raw is None else q_raw
             raw = probabilities("p_raw", p_raw, count), probabilities("q_raw", q_raw, count)
             place = whole("sequence", sequence)
             text = self._texts.get(place, self._prompt)

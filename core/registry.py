@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 import core.methods
 from core.decode import Decoder
@@ -26,6 +26,22 @@ class MethodConfig(BaseModel):
     """Base of every `Config`: frozen, strict about unknown names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def applied(self) -> dict[str, object]:
+        """Return the settings that take part, as JSON values: see `only_with`."""
+        values = self.model_dump(mode="json")
+        return {name: value for name, value in values.items() if self._applies(name)}
+
+    def _applies(self, name: str) -> bool:
+        extra = type(self).model_fields[name].json_schema_extra
+        condition = extra.get("only_with") if isinstance(extra, dict) else None
+        wanted = condition if isinstance(condition, dict) else {}
+        return all(getattr(self, other) == value for other, value in wanted.items())
+
+
+def only_with(**settings: str) -> dict[str, JsonValue]:
+    """Mark a setting as one that matters only when another has a certain value (for `Field`)."""
+    return {"only_with": {**settings}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +79,10 @@ class Method:
             return self.config.model_validate(dict(values))
         except ValidationError as error:
             raise ValueError(_sentence(self, error)) from None
+
+    def drafts_with_second_model(self, config: MethodConfig) -> bool:
+        """Return whether a run with `config` uses a draft model beside the target."""
+        return getattr(config, "drafter", None) == "model"
 
     def build(self, values: Mapping[str, object], models: Models) -> Decoder:
         """Return fresh parts for one run; raise ValueError where something does not fit."""

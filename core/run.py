@@ -79,6 +79,9 @@ class Request:
             raise ValueError(f"New tokens is {self.max_new_tokens}; it may be 1 or more.")
         if any(not string for string in self.stop):
             raise ValueError("A stop string is empty; give at least one character.")
+        if not -(2**63) <= self.seed < 2**63:
+            raise ValueError(f"Seed is {self.seed}; it may be a whole number of at most 63 bits.")
+        _ = self.law  # raises where temperature, top-k or top-p is out of range
 
     @property
     def law(self) -> Law:
@@ -137,6 +140,7 @@ class Run:
         rounds = list(self.rounds)
         generated = [token for r in rounds for token in r.outcome.emitted]
         seen = _tokens(self.prompt_ids, rounds)
+        drafts = request.method.drafts_with_second_model(self.config)
         words = b"".join(text.spell(t) for t in generated if t not in text.special)
         return Trace(
             created=self._created,
@@ -144,7 +148,7 @@ class Run:
             method=request.method.key,
             method_name=request.method.name,
             lossless=request.method.lossless,
-            config=self.config.model_dump(mode="json"),
+            config=self.config.applied(),
             sampling=Sampling(
                 temperature=request.temperature,
                 top_k=request.top_k,
@@ -153,7 +157,8 @@ class Run:
                 max_new_tokens=request.max_new_tokens,
             ),
             models=ModelCards(
-                target=engine.target.card, draft=engine.draft.card if engine.draft else None
+                target=engine.target.card,
+                draft=engine.draft.card if engine.draft and drafts else None,
             ),
             environment=engine.environment,
             prompt=Prompt(

@@ -39,14 +39,25 @@ def acceptance(trace: Trace) -> Section:
     """Return the section; without a figure when nothing was ever tried."""
     rows = _rows(trace)
     if not rows:
-        return {"head": _HEAD, "note": "Nothing was drafted.", "figure": None, "foot": "", "legend": [], "alt": ""}
+        return {
+            "head": _HEAD,
+            "note": "Nothing was drafted.",
+            "figure": None,
+            "foot": "",
+            "legend": [],
+            "alt": "",
+        }
     return {
         "head": _HEAD,
         "note": "Of the rounds that got this far, how many went one deeper. Lines: 95 % intervals.",
         "figure": {"data": [_dots(rows), _counts(rows)], "layout": _layout(rows)},
         "foot": foot(rows, sum(r.drafted > 0 for r in trace.rounds)),
-        "legend": [("few", f"fewer than {_FEW} tries")] if any(row.tries < _FEW for row in rows) else [],
-        "alt": " ".join(f"{row.name}: {row.counts} accepted, {100 * row.share:.0f} %." for row in rows),
+        "legend": [("few", f"fewer than {_FEW} tries")]
+        if any(row.tries < _FEW for row in rows)
+        else [],
+        "alt": " ".join(
+            f"{row.name}: {row.counts} accepted, {100 * row.share:.0f} %." for row in rows
+        ),
     }
 
 
@@ -75,7 +86,8 @@ def foot(rows: list[Row], rounds: int) -> str:
         few = "is" if rounds == 1 else "are"
         return f"All intervals overlap: {count(rounds, 'round')} {few} too few to rank the depths."
     best, worst = max(rows, key=lambda row: row.low), min(rows, key=lambda row: row.high)
-    return f"{best.name} is accepted more often than {worst.name.lower()}: their intervals do not overlap."
+    apart = "their intervals do not overlap"
+    return f"{best.name} is accepted more often than {worst.name.lower()}: {apart}."
 
 
 def _dots(rows: list[Row]) -> dict[str, object]:
@@ -113,10 +125,10 @@ def _counts(rows: list[Row]) -> dict[str, object]:
     return {
         "type": "scatter",
         "mode": "text",
-        "x": [130] * len(rows),
+        "x": [107] * len(rows),
         "y": [row.name for row in rows],
         "text": [row.counts for row in rows],
-        "textposition": "middle left",
+        "textposition": "middle right",
         "textfont": {"size": 12, "color": "@ink"},
         "hoverinfo": "skip",
         "cliponaxis": False,
@@ -125,7 +137,7 @@ def _counts(rows: list[Row]) -> dict[str, object]:
 
 def _layout(rows: list[Row]) -> dict[str, object]:
     x: dict[str, object] = {
-        "range": [-3, 130],
+        "range": [-3, 107],
         "tickvals": [0, 50, 100],
         "ticktext": ["0 %", "50 %", "100 %"],
         "showgrid": True,
@@ -136,4 +148,5 @@ def _layout(rows: list[Row]) -> dict[str, object]:
         "range": [len(rows) - 0.5, -0.5],
         "tickfont": {"size": 12, "color": "@ink"},
     }
-    return layout(_PITCH * len(rows) + 36, (72, 4, 4, 28), xaxis=x, yaxis=y)
+    right = 12 + 7 * max(len(row.counts) for row in rows)
+    return layout(_PITCH * len(rows) + 36, (72, right, 4, 28), {"xaxis": x, "yaxis": y})

@@ -1,4 +1,4 @@
-"""What all charts share: quiet axes, transparent ground, no mode bar; and how token text enters a chart."""
+"""What all charts share: quiet axes on a clear ground, and how token text enters a chart."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ import html
 CLEAR = "rgba(0,0,0,0)"
 FONT: dict[str, object] = {"size": 11, "color": "@mute"}
 
+Axes = dict[str, dict[str, object]]
 
-def layout(height: float, margin: tuple[int, int, int, int], **axes: dict[str, object]) -> dict[str, object]:
-    """Return a layout of `height` px with margins left, right, top, bottom; `axes` are merged over quiet ones."""
+
+def layout(height: float, margin: tuple[int, int, int, int], axes: Axes) -> dict[str, object]:
+    """Return a layout `height` px high, with margins left, right, top, bottom and quiet axes.
+
+    What `axes` says by name (`xaxis`) is laid over the quiet ones.
+    """
     left, right, top, bottom = margin
-    quiet: dict[str, object] = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}
+    quiet: dict[str, object] = {
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+    }
     found: dict[str, object] = {
         "height": round(height),
         "margin": {"l": left, "r": right, "t": top, "b": bottom, "pad": 0},

@@ -34,7 +34,11 @@ def _goes_on(reading: Reading, node: int) -> list[Part]:
     if following is not None:
         depth, name = reading.depths[following.node], "check" if reading.greedy else "dart"
         number = reading.check_of[following.node] + 1
-        return [f"The walk goes on to depth {depth}: {name} {number} is for ", reading.label(following.node), "."]
+        return [
+            f"The walk goes on to depth {depth}: {name} {number} is for ",
+            reading.label(following.node),
+            ".",
+        ]
     if reading.own is None:
         return ["The text ends here."]
     return ["Nothing is left to try: the target writes ", reading.label(OWN), "."]

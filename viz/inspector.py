@@ -11,7 +11,12 @@ from viz.rules import by_quotient, rule
 from viz.states import state_of
 
 TITLES = {"unreached": "Not reached", "pruned": "Pruned", "probe": "Probe", "root": "Text so far"}
-OWN_TITLES = {"correction": "Correction", "bonus": "Bonus", "plain": "Written by the target", "none": "Last token"}
+OWN_TITLES = {
+    "correction": "Correction",
+    "bonus": "Bonus",
+    "plain": "Written by the target",
+    "none": "Last token",
+}
 
 
 def inspector(reading: Reading, node: int) -> Inspector:
@@ -58,7 +63,9 @@ def board(reading: Reading, node: int) -> Board | None:
         "u": check.u,
         "passed": check.passed,
         "bar_text": _bar_text(q, covered),
-        "keep_text": f"{name} > 1" if name == "p/q" and check.p and check.p > q else f"{name} {mark}",
+        "keep_text": f"{name} > 1"
+        if name == "p/q" and check.p and check.p > q
+        else f"{name} {mark}",
         "u_text": f"u {probability(check.u, decimals)}",
     }
 
@@ -70,25 +77,35 @@ def _bar_text(q: float, covered: float) -> str:
 
 
 def scalars(reading: Reading, node: int) -> list[tuple[str, str]]:
-    """Return the numbers of the full laws that follow `node`, those that are known."""
+    """Return the numbers of the full laws that follow `node`, those that are known.
+
+    At temperature 0 the laws in use are one-hot: how they overlap says nothing, so it is left out.
+    """
     s = reading.round.scalars
-    overlap, left, kl, rank = s.overlap[node], s.tv[node], s.kl_qp[node], s.target_rank_in_q[node]
-    q = s.entropy_q[node]
-    compared = [
-        ("Overlap Σ min(p, q)", None if overlap is None else probability(overlap)),
-        ("Left over", None if left is None else probability(left)),
+    rank = s.target_rank_in_q[node]
+    entropies = [
         ("Entropy p, nats", _nats(s.entropy_p[node])),
-        ("Entropy q, nats", _nats(q)),
-        ("KL(q‖p), nats", _nats(kl)),
-        ("Target's top in q", None if rank is None else f"rank {rank:,}"),
+        ("Entropy q, nats", _nats(s.entropy_q[node])),
     ]
-    alone = [
-        ("Entropy p, nats", _nats(s.entropy_p[node])),
-        ("Largest p", None if s.p_max[node] is None else probability(s.p_max[node] or 0.0)),
+    together = [
+        ("Overlap Σ min(p, q)", _share(s.overlap[node])),
+        ("Left over", _share(s.tv[node])),
+        *entropies,
+        ("KL(q‖p), nats", _nats(s.kl_qp[node])),
+    ]
+    single = [
+        *entropies,
+        ("Largest p", _share(s.p_max[node])),
         ("Gap of the top two, logits", _nats(s.top2_gap[node])),
-        ("End of text", None if s.p_eos[node] is None else probability(s.p_eos[node] or 0.0)),
+        ("End of text", _share(s.p_eos[node])),
     ]
-    return [(name, text) for name, text in (alone if q is None else compared) if text is not None]
+    found = single if reading.greedy or s.overlap[node] is None else together
+    found = [*found, ("Target's top in q", None if rank is None else f"rank {rank:,}")]
+    return [(name, text) for name, text in found if text is not None]
+
+
+def _share(value: float | None) -> str | None:
+    return None if value is None else probability(value)
 
 
 def _nats(value: float | None) -> str | None:

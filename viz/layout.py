@@ -1,7 +1,8 @@
 """Where the nodes of a draft tree stand: rows and depths, no pixels.
 
-Every leaf has a row of its own, in the order tried, the first on top; a parent is midway between its first and last
-child. The target's own token is the last child of the node where the walk ended, so that it never sits on a draft.
+Every leaf has a row of its own, in the order tried, the first on top; a parent is midway between
+its first and last child. The target's own token is the last child of the node where the walk ended,
+so that it never sits on a draft.
 """
 
 from __future__ import annotations

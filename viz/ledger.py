@@ -27,13 +27,15 @@ def _dart(reading: Reading, place: int, check: Check) -> Dart:
         "u": u,
         "numbers": ranks(reading, check.node) if reading.greedy else numbers(check),
         "u_text": "" if reading.greedy else f"u {probability(u, decimals)}",
-        "verdict": verdict(reading, check.node) if reading.check_of[check.node] == place else "missed",
+        "verdict": verdict(reading, check.node)
+        if reading.check_of[check.node] == place
+        else "missed",
         "greedy": reading.greedy,
     }
 
 
 def numbers(check: Check) -> str:
-    """Return the chance with what it is made of: `.068 / .255 ≈ .265`, or `p .412` for a fixed draft."""
+    """Return the chance and its making: `.068 / .255 ≈ .265`; `p .412` for a fixed draft."""
     decimals = _decimals(check)
     if by_quotient(check) and check.p is not None and check.q is not None:
         return quotient(check.p, check.q, decimals)
@@ -59,7 +61,13 @@ def _decimals(check: Check) -> int:
 def ledger_head(reading: Reading) -> str:
     size = len(reading.round.checks)
     name = "check" if reading.greedy else "dart"
-    return f"The {size:,} {name}s of this round" if size > 1 else f"The one {name} of this round" if size else ""
+    return (
+        f"The {size:,} {name}s of this round"
+        if size > 1
+        else f"The one {name} of this round"
+        if size
+        else ""
+    )
 
 
 def ledger_note(reading: Reading) -> str:

@@ -1,6 +1,7 @@
 """How numbers are written on the page. Knows nothing of traces.
 
-Probabilities have three decimals and no leading zero; a number that rounds to 0 or 1 without being it says so.
+Probabilities have three decimals and no leading zero; a number that rounds to 0 or 1 without being
+it says so.
 """
 
 from __future__ import annotations
@@ -33,17 +34,24 @@ def optional(value: float | None, decimals: int = DECIMALS) -> str:
 
 
 def decimals_for(chance: float, u: float, least: int = DECIMALS) -> int:
-    """Return how many decimals tell a dart from its mark: one more when they are close, more while they look equal."""
+    """Return how many decimals tell a dart from its mark: four when close, more while equal."""
+    if chance <= 0 or chance >= 1:
+        return least
     decimals = least + 1 if least == DECIMALS and abs(u - chance) < _CLOSE else least
-    while decimals < _MOST and u != chance and probability(u, decimals) == probability(chance, decimals):
+    while (
+        decimals < _MOST
+        and u != chance
+        and probability(u, decimals) == probability(chance, decimals)
+    ):
         decimals += 1
     return decimals
 
 
 def quotient(p: float, q: float, decimals: int = DECIMALS) -> str:
-    """Return `.068 / .255 ≈ .265`: the quotient of the unrounded values, `=` only where the shown ones give it.
+    """Return `.068 / .255 ≈ .265`: the quotient of the unrounded values.
 
-    A quotient above one is only said to be that; one too small to show is left out.
+    `=` stands only where the shown values give it. A quotient above one is only said to be that;
+    one too small to show is left out.
     """
     shown_p, shown_q = probability(p, decimals), probability(q, decimals)
     pair = f"{shown_p} / {shown_q}"
@@ -73,6 +81,8 @@ def nats(value: float) -> str:
 
 def duration(milliseconds: float) -> str:
     """Return whole milliseconds below a second, else seconds with one decimal."""
+    if 0 < milliseconds < 0.5:
+        return "<1 ms"
     if round(milliseconds) < 1000:
         return f"{milliseconds:.0f} ms"
     return f"{milliseconds / 1000:,.1f} s"

@@ -1,28 +1,38 @@
 """What the browser gets: the contract between the Python views and the JavaScript that places them.
 
-Python decides everything that is said (words, numbers as text, order, rows, states); JavaScript decides pixels, since
-only the browser can measure type. Everything here is JSON. Token text is data: it is never markup on either side.
+Python decides everything that is said (words, numbers as text, order, rows, states); JavaScript
+decides pixels, since only the browser can measure type. Everything here is JSON. Token text is
+data: it is never markup on either side.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 Kind = Literal["accepted", "correction", "bonus", "plain", "relaxed"]
 NodeState = Literal[
-    "root", "accepted", "relaxed", "rejected", "unreached", "pruned", "probe", "correction", "bonus", "plain"
+    "root",
+    "accepted",
+    "relaxed",
+    "rejected",
+    "unreached",
+    "pruned",
+    "probe",
+    "correction",
+    "bonus",
+    "plain",
 ]
 
 
 class Run(TypedDict):
-    """A piece of a sentence. `token` marks token text (set in bold sans), `strong` a bold clause."""
+    """A piece of a sentence: `token` is token text (set in bold sans), `strong` a bold clause."""
 
     text: str
     style: Literal["text", "token", "strong"]
 
 
 class Label(TypedDict):
-    """One token as shown. `text` has no leading space; control characters and broken bytes are made visible."""
+    """One token as shown: `text` has no leading space, and what cannot be seen has a mark."""
 
     text: str
     space: bool  # begins with a space: a gap in the strip, a mute dot where the token stands alone
@@ -35,7 +45,7 @@ class StripToken(TypedDict):
     kind: Kind
     node: int | None  # node of this round's tree; None for the target's own token
     position: int  # text position, counted over prompt and answer
-    joined: bool  # a character runs on into the next token, which shows it: the text may be empty here; no gap
+    joined: bool  # a character runs on into the next token, which shows it: the text may be empty
 
 
 class StripRound(TypedDict):
@@ -50,7 +60,7 @@ class Scrub(TypedDict):
 
 
 class Figure(TypedDict):
-    """A Plotly figure: what `plotly.graph_objects.Figure(figure)` accepts. Colours are theme keys like `@accepted`."""
+    """What `plotly.graph_objects.Figure` accepts, but colours are theme keys like `@accepted`."""
 
     data: list[dict[str, object]]
     layout: dict[str, object]
@@ -94,7 +104,9 @@ class Overview(TypedDict):
     scrub: list[Scrub]
     timeline: Section
     acceptance: Section
-    hardest: list[dict[str, object]]  # {"label": Label, "round": int, "node": int, "accept": str}: lowest accept chances met
+    hardest: list[
+        dict[str, object]
+    ]  # {"label": Label, "round": int, "node": int, "accept": str}: lowest accept chances met
     finish: str  # one sentence on why the text ended
     finished: bool
     rounds: int
@@ -164,7 +176,7 @@ class Bar(TypedDict):
 
 
 class Inspector(TypedDict):
-    """All that is known at one node: the test of its token, then the laws that it was drawn from."""
+    """All that is known at one node: the test of its token, then the laws it was drawn from."""
 
     node: int
     title: str  # Dart 1 | Not reached | Correction | Text so far
@@ -201,3 +213,4 @@ class RoundView(TypedDict):
     inspectors: list[Inspector]  # by node id, the target's own token (-1) last
     focus: int  # node to inspect first
     picture: Picture | None
+    more_pictures: NotRequired[list[Picture]]  # further pictures, below the first

@@ -1,7 +1,7 @@
 """One round, indexed: what every view of it looks up. Says nothing and draws nothing.
 
-At temperature 0 the law in use is one-hot, so that views show the laws at temperature 1 instead: `p` and `q` here are
-those that a view shows.
+At temperature 0 the law in use is one-hot, so that views show the laws at temperature 1 instead:
+`p` and `q` here are those that a view shows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNFINISHED = 4  # tokens before the root that can still begin its character
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A round of a trace. Per node: depth, children in the order tried, unfinished character after it."""
+    """A round. Per node: depth, children in the order tried, unfinished character after it."""
 
     trace: Trace
     round: Round
@@ -28,6 +28,7 @@ class Reading:
     vocabulary: Vocabulary
     depths: Sequence[int]
     children: Sequence[Sequence[int]]
+    before: bytes  # unfinished character before node 0
     pending: Sequence[bytes]
     check_of: dict[int, int]  # node -> place among the checks
     law_of: dict[int, Law]
@@ -72,7 +73,7 @@ class Reading:
     def label(self, node: int) -> Label:
         """Return the label of a node, or of `OWN`."""
         if node == 0:
-            return self.vocabulary.label(self.token(0))
+            return self.vocabulary.label(self.token(0), self.before)
         return self.candidate(self.token(node), self.parent(node))
 
     def candidate(self, token: int, after: int) -> Label:
@@ -89,7 +90,7 @@ class Reading:
         return (law.p_raw if self.greedy else law.p)[law.token.index(self.own)]
 
     def q(self, node: int) -> float | None:
-        """Return the draft's probability of a node given its parent, earlier siblings not removed."""
+        """Return the draft's probability of a node given its parent, with earlier siblings."""
         if node == OWN:
             return None
         nodes = self.round.nodes
@@ -112,11 +113,14 @@ def vocabulary(trace: Trace) -> Vocabulary:
 
 
 def read(trace: Trace, index: int, words: Vocabulary | None = None) -> Reading:
-    """Return round `index` of the trace, counted from 0 in its list; raise IndexError when there is none."""
+    """Return round `index` of the trace, from 0; raise IndexError when there is none."""
     if not 0 <= index < len(trace.rounds):
-        raise IndexError(f"Round {index} does not exist; the trace has {len(trace.rounds)} rounds, from 0.")
+        raise IndexError(
+            f"Round {index} does not exist; the trace has {len(trace.rounds)} rounds, from 0."
+        )
     words = words or vocabulary(trace)
     r = trace.rounds[index]
+    before = _unfinished(trace, index, words)
     return Reading(
         trace=trace,
         round=r,
@@ -124,7 +128,8 @@ def read(trace: Trace, index: int, words: Vocabulary | None = None) -> Reading:
         vocabulary=words,
         depths=depths(r.nodes),
         children=_children(r),
-        pending=_pending(r, _before(trace, index), words),
+        before=before,
+        pending=_pending(r, before, words),
         check_of={check.node: place for place, check in enumerate(r.checks)},
         law_of={law.node: law for law in r.laws},
         residual_of={residual.after: residual for residual in r.residuals},
@@ -133,20 +138,23 @@ def read(trace: Trace, index: int, words: Vocabulary | None = None) -> Reading:
 
 def text_before(trace: Trace, index: int, most: int) -> list[int]:
     """Return the last tokens before what round `index` adds, its root included: at most `most`."""
-    tokens: list[int] = []
+    sequence, parts, found = trace.rounds[index].sequence, list[list[int]](), 0
     for place in range(index - 1, -1, -1):
-        if len(tokens) >= most:
+        if found >= most:
             break
-        r = trace.rounds[place]
-        if r.sequence == trace.rounds[index].sequence:
-            tokens = [*r.outcome.emitted, *tokens]
-    if len(tokens) < most:
-        tokens = [*trace.prompt.token_ids[-(most - len(tokens)) :], *tokens]
-    return tokens[-most:]
+        if trace.rounds[place].sequence == sequence:
+            parts.append(trace.rounds[place].outcome.emitted)
+            found += len(parts[-1])
+    if found < most:
+        parts.append(trace.prompt.token_ids[found - most :])
+    return [token for part in reversed(parts) for token in part][-most:]
 
 
-def _before(trace: Trace, index: int) -> list[int]:
-    return text_before(trace, index, _UNFINISHED)[:-1]
+def _unfinished(trace: Trace, index: int, words: Vocabulary) -> bytes:
+    before = b""
+    for token in text_before(trace, index, _UNFINISHED)[:-1]:
+        before = words.after(before, token)
+    return before
 
 
 def _children(r: Round) -> list[list[int]]:
@@ -156,15 +164,14 @@ def _children(r: Round) -> list[list[int]]:
         found[parent].append(node)
     for siblings in found:
         if len(siblings) > 1:
-            siblings.sort(key=lambda node: (r.nodes.role[node] == "probe", r.nodes.rank[node], node))
+            siblings.sort(
+                key=lambda node: (r.nodes.role[node] == "probe", r.nodes.rank[node], node)
+            )
     return found
 
 
-def _pending(r: Round, before: Sequence[int], words: Vocabulary) -> list[bytes]:
-    start = b""
-    for token in before:
-        start = words.after(start, token)
-    found = [words.after(start, r.nodes.token[0])]
+def _pending(r: Round, before: bytes, words: Vocabulary) -> list[bytes]:
+    found = [words.after(before, r.nodes.token[0])]
     for token, parent in zip(r.nodes.token[1:], r.nodes.parent[1:], strict=True):
         found.append(words.after(found[parent], token))
     return found

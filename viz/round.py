@@ -7,7 +7,7 @@ from viz.inspector import inspector
 from viz.layout import lay_out
 from viz.ledger import darts, ledger_head, ledger_note
 from viz.payload import Label, RoundView
-from viz.pictures import picture
+from viz.pictures import pictures
 from viz.reading import OWN, Reading, read, text_before
 from viz.states import present
 from viz.text import Vocabulary, shortened
@@ -16,10 +16,11 @@ from viz.words import headline, note
 
 
 def round_view(trace: Trace, index: int, words: Vocabulary | None = None) -> RoundView:
-    """Return round `index` of the trace, counted from 0; pass `words` to share labels between rounds."""
+    """Return round `index` of the trace, from 0; `words` shares labels between rounds."""
     reading = read(trace, index, words)
     layout = lay_out(reading)
     nodes = tree_nodes(reading, layout)
+    drawn = pictures(reading)
     return {
         "index": reading.round.index,
         "headline": headline(reading),
@@ -34,7 +35,8 @@ def round_view(trace: Trace, index: int, words: Vocabulary | None = None) -> Rou
         "ledger_note": ledger_note(reading),
         "inspectors": [inspector(reading, node["id"]) for node in nodes],
         "focus": focus(reading),
-        "picture": picture(reading),
+        "picture": drawn[0] if drawn else None,
+        "more_pictures": drawn[1:],
     }
 
 

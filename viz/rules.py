@@ -12,7 +12,6 @@ from viz.numbers import decimals_for, difference, optional, ordinal, probability
 from viz.payload import Label, Run
 from viz.reading import OWN, Reading
 from viz.sentence import Part, say
-from viz.text import alone
 
 VERDICTS = {"accepted": "accepted", "relaxed": "relaxed", "rejected": "rejected"}
 REASONS = {
@@ -28,7 +27,11 @@ def rule(reading: Reading, node: int) -> list[Run]:
     if node == OWN:
         return _own(reading)
     if node == 0:
-        return say("The text so far ends with ", reading.label(0), "; below is what follows it.")
+        return say(
+            "The text so far ends with ",
+            reading.label(0),
+            ". The bars are the laws of what follows.",
+        )
     check = reading.check(node)
     if check is None:
         return _untested(reading, node)
@@ -76,10 +79,24 @@ def _gave(reading: Reading, node: int, check: Check, decimals: int) -> list[Part
     label, target = reading.label(node), _or_nothing(check.p, decimals)
     misses = len(reading.missed(node))
     once = "" if misses == 1 else f"{misses} "
-    after = f"After {once or 'the '}miss{'es' if misses > 1 else ''} the draft " if misses else "The draft "
+    after = (
+        f"After {once or 'the '}miss{'es' if misses > 1 else ''} the draft "
+        if misses
+        else "The draft "
+    )
     if check.q is None:
-        return [after, "offers " if misses else "offered ", label, f" outright; the target gives it {target}"]
-    return [after, "gives " if misses else "gave ", label, f" {probability(check.q, decimals)}, the target {target}"]
+        return [
+            after,
+            "offers " if misses else "offered ",
+            label,
+            f" outright; the target gives it {target}",
+        ]
+    return [
+        after,
+        "gives " if misses else "gave ",
+        label,
+        f" {probability(check.q, decimals)}, the target {target}",
+    ]
 
 
 def _or_nothing(value: float | None, decimals: int) -> str:
@@ -103,7 +120,13 @@ def _greedy(reading: Reading, node: int) -> list[Part]:
         return [label, " is compared with the target's first choice."]
     first = reading.candidate(favourites[0], parent)
     place = "another" if rank is None else f"its {ordinal(rank)}"
-    return ["The target's first choice is ", first, "; ", label, f" is {place}{_behind(reading, node)}."]
+    return [
+        "The target's first choice is ",
+        first,
+        "; ",
+        label,
+        f" is {place}{_behind(reading, node)}.",
+    ]
 
 
 def _behind(reading: Reading, node: int) -> str:
@@ -116,7 +139,12 @@ def _favourites(reading: Reading, after: int) -> list[int]:
     law = reading.law_of.get(after)
     if law is None:
         return []
-    return [token for token, _ in sorted(zip(law.token, law.p_raw, strict=True), key=lambda pair: -pair[1])[:2]]
+    return [
+        token
+        for token, _ in sorted(zip(law.token, law.p_raw, strict=True), key=lambda pair: -pair[1])[
+            :2
+        ]
+    ]
 
 
 def _judged(reading: Reading, node: int) -> list[Part]:
@@ -145,7 +173,12 @@ def _untested(reading: Reading, node: int) -> list[Run]:
         return say("A probe: scored, never offered. ", *numbers)
     if state == "pruned":
         why = reading.round.nodes.reason[node]
-        return say("Pruned: ", label, f", {REASONS.get(why, why.replace('_', ' ') or 'dropped before the test')}. ", *numbers)
+        return say(
+            "Pruned: ",
+            label,
+            f", {REASONS.get(why, why.replace('_', ' ') or 'dropped before the test')}. ",
+            *numbers,
+        )
     if state in VERDICTS:
         return say(f"{state.capitalize()} without a dart of its own. ", *numbers)
     return say("Not reached: ", *_why_unreached(reading, node), *numbers)
@@ -180,13 +213,20 @@ def _own(reading: Reading) -> list[Run]:
     if origin == "correction":
         return say("Written by the target: all that was tried here missed. ", label, *drawn)
     if origin == "bonus":
-        return say("Written by the target: the whole draft stood, so its last look gives one more. ", label, *drawn)
+        return say(
+            "Written by the target: the whole draft stood, so its last look gives one more. ",
+            label,
+            *drawn,
+        )
     return say("Written by the target: nothing was drafted. ", label, *drawn)
 
 
 def _drawn(reading: Reading, corrected: bool) -> list[Part]:
     if reading.greedy:
-        gap, favourites = reading.round.scalars.top2_gap[reading.end], _favourites(reading, reading.end)
+        gap, favourites = (
+            reading.round.scalars.top2_gap[reading.end],
+            _favourites(reading, reading.end),
+        )
         if gap is None or len(favourites) < 2:
             return [" is its first choice."]
         second: Label = reading.candidate(favourites[1], reading.end)
@@ -203,19 +243,3 @@ def own_share(reading: Reading) -> float | None:
     if top is None or reading.own not in top.token:
         return None
     return top.mass[top.token.index(reading.own)]
-
-
-def spoken(reading: Reading, node: int) -> str:
-    """Return one sentence on a node for screen readers and titles."""
-    label, depth = alone(reading.label(node)), reading.depths[reading.parent(node)] + 1 if node else 0
-    state = {"unreached": "not reached"}.get(reading.state(node), reading.state(node)) if node != OWN else ""
-    if node == OWN:
-        state = {"plain": "written by the target"}.get(reading.round.outcome.origin, reading.round.outcome.origin)
-    if node == 0:
-        return f"Text so far, ending with {label}."
-    p, q = optional(reading.p(node)), optional(reading.q(node))
-    numbers = [f"target {p}"] if p else []
-    numbers += [f"draft {q}"] if q else []
-    told = ", ".join([f"{label}, depth {depth}, {state}", *numbers])
-    place = reading.check_of.get(node)
-    return f"{told}." if place is None else f"{told}, {'check' if reading.greedy else 'dart'} {place + 1}."

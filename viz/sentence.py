@@ -25,10 +25,16 @@ def say(*parts: Part) -> list[Run]:
         if isinstance(part, Strong):
             runs.append({"text": part.text, "style": "strong"})
         elif not isinstance(part, str):
-            runs.append({"text": alone(part), "style": "token"})
+            runs.append({"text": named(part), "style": "token"})
         elif part:
             runs.append({"text": part, "style": "text"})
     return runs
+
+
+def named(label: Label) -> str:
+    """Return a token within a sentence, in quotes where it would read as the sentence's marks."""
+    text = alone(label)
+    return text if any(character.isalnum() for character in text) else f"“{text}”"
 
 
 def plain(runs: list[Run]) -> str:

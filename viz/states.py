@@ -17,7 +17,12 @@ ORDER: tuple[NodeState, ...] = (
     "bonus",
     "plain",
 )
-_OWN: dict[Origin, NodeState] = {"correction": "correction", "bonus": "bonus", "plain": "plain", "none": "plain"}
+_OWN: dict[Origin, NodeState] = {
+    "correction": "correction",
+    "bonus": "bonus",
+    "plain": "plain",
+    "none": "plain",
+}
 
 
 def state_of(reading: Reading, node: int) -> NodeState:

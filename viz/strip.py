@@ -6,19 +6,25 @@ from collections.abc import Sequence
 
 from core.trace import Origin, Round, Trace
 from viz.payload import Kind, Label, Scrub, StripRound, StripToken
+from viz.reading import read
 from viz.text import Vocabulary
 
-_OWN: dict[Origin, Kind] = {"correction": "correction", "bonus": "bonus", "plain": "plain", "none": "plain"}
+_OWN: dict[Origin, Kind] = {
+    "correction": "correction",
+    "bonus": "bonus",
+    "plain": "plain",
+    "none": "plain",
+}
 
 Flow = Sequence[tuple[Label, bool]]
 
 
 def strip(trace: Trace, words: Vocabulary) -> list[StripRound]:
-    """Return the text as rounds of tokens; characters that run over tokens or rounds are repaired."""
+    """Return the text as rounds of tokens; characters spread over several are repaired."""
     flows = _flows(trace, words)
     return [
-        {"index": r.index, "tokens": _tokens(r, flow), "rejected": _rejected(r, words)}
-        for r, flow in zip(trace.rounds, flows, strict=True)
+        {"index": r.index, "tokens": _tokens(r, flow), "rejected": _rejected(trace, place, words)}
+        for place, (r, flow) in enumerate(zip(trace.rounds, flows, strict=True))
     ]
 
 
@@ -69,6 +75,10 @@ def _kind(r: Round, place: int) -> Kind:
     return "relaxed" if r.nodes.state[r.outcome.accepted[place]] == "relaxed" else "accepted"
 
 
-def _rejected(r: Round, words: Vocabulary) -> list[Label]:
+def _rejected(trace: Trace, place: int, words: Vocabulary) -> list[Label]:
+    r = trace.rounds[place]
     tried = [check.node for check in r.checks if r.nodes.state[check.node] == "rejected"]
-    return [words.label(r.nodes.token[node]) for node in dict.fromkeys(tried)]
+    if not tried:
+        return []
+    reading = read(trace, place, words)
+    return [reading.label(node) for node in dict.fromkeys(tried)]

@@ -1,11 +1,13 @@
-"""From the exact bytes of tokens to labels that show what they are. Knows no tokenizer and no markup.
+"""From the exact bytes of tokens to labels that show what they are. Knows no tokenizer, no markup.
 
-A character that is spread over several tokens is shown at the token that completes it. What cannot be seen (spaces at
-the edges, line breaks, control characters, changes of writing direction, broken bytes) gets a visible mark.
+A character that is spread over several tokens is shown at the token that completes it. What cannot
+be seen (spaces at the edges, line breaks, control characters, changes of writing direction, broken
+bytes) gets a visible mark.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,19 +17,20 @@ from viz.payload import Label
 SPACE, NEWLINE, TAB = "␣", "↵", "→"
 _LONGEST = 40  # of a label in a sentence or a tree; the strip shows all
 _JOINERS = "\u200c\u200d"
-_LONE = range(0xDC80, 0xDD00)  # what Python makes of a byte that is not UTF-8
+_LONE = 0xDC00  # what Python adds to a byte that is not UTF-8
+_BROKEN = re.compile("[\udc80-\udcff]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The text of one token within its neighbours; `joined` when it ends inside a character that the next completes."""
+    """The text of one token among its neighbours; `joined` when its last character runs on."""
 
     text: str
     joined: bool
 
 
 def spell(pieces: Sequence[bytes]) -> list[Piece]:
-    """Return the text of each piece of one byte string; a character belongs to the piece with its last byte.
+    """Return the text of each piece of one byte string; a character belongs to its last byte.
 
     Bytes that are not UTF-8 come as lone surrogates, one each.
     """
@@ -42,7 +45,7 @@ def spell(pieces: Sequence[bytes]) -> list[Piece]:
     place = byte = 0
     for character in text:
         first = byte
-        byte += 1 if ord(character) in _LONE else len(character.encode())
+        byte += 1 if _LONE <= ord(character) < 0xE000 else len(character.encode())
         while ends[place] < byte:
             joined[place] = ends[place] > first
             place += 1
@@ -55,7 +58,15 @@ def pending(data: bytes) -> bytes:
     for back in range(1, min(3, len(data)) + 1):
         byte = data[-back]
         if byte & 0xC0 != 0x80:
-            need = 2 if byte >> 5 == 0b110 else 3 if byte >> 4 == 0b1110 else 4 if byte >> 3 == 0b11110 else 0
+            need = (
+                2
+                if byte >> 5 == 0b110
+                else 3
+                if byte >> 4 == 0b1110
+                else 4
+                if byte >> 3 == 0b11110
+                else 0
+            )
             return data[-back:] if need > back else b""
     return b""
 
@@ -68,12 +79,17 @@ def visible(text: str, special: bool = False) -> Label:
     if body.isprintable():
         shown = body
     else:
-        shown = "".join([_mark(character, len(body)) for character in body])
+        legible = _BROKEN.sub(_hexadecimal, body)
+        shown = "".join([_mark(character, len(body)) for character in legible])
     if shown[:1] == " " or shown[-1:] == " ":
         inner = shown.strip(" ")
         before = len(shown) - len(shown.lstrip(" "))
         shown = SPACE * before + inner + SPACE * (len(shown) - before - len(inner))
     return {"text": shown, "space": space, "special": special, "breaks": breaks}
+
+
+def _hexadecimal(broken: re.Match[str]) -> str:
+    return f"‹{' '.join(f'{ord(byte) - _LONE:02X}' for byte in broken[0])}›"
 
 
 def _mark(character: str, size: int) -> str:
@@ -82,8 +98,6 @@ def _mark(character: str, size: int) -> str:
     if character == "\t":
         return TAB
     code = ord(character)
-    if code in _LONE:
-        return f"‹{code - 0xDC00:02X}›"
     if code < 0x20 or code == 0x7F:
         return chr(0x2400 + code) if code < 0x20 else "␡"
     category = unicodedata.category(character)
@@ -142,7 +156,7 @@ class Vocabulary:
         return b"" if token in self.special else pending(before + self.piece(token))
 
     def flow(self, tokens: Sequence[int], before: bytes = b"") -> list[tuple[Label, bool]]:
-        """Return labels of consecutive tokens, with True where a character runs on into the next."""
+        """Return labels of consecutive tokens, True where a character runs on into the next."""
         spelled = spell([before, *map(self.piece, tokens)])[1:]
         return [
             (self._control(token), False)

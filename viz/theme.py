@@ -50,13 +50,15 @@ DARK: dict[str, str] = {
 
 
 def painted(figure: Figure, palette: dict[str, str]) -> Figure:
-    """Return a copy of the figure with colours in place of keys; raise KeyError at an unknown key."""
+    """Return a copy of the figure with colours in place of keys; raise KeyError at others."""
     return cast(Figure, _painted(figure, {f"@{key}": colour for key, colour in palette.items()}))
 
 
 def _painted(value: object, colours: dict[str, str]) -> object:
     if isinstance(value, dict):
-        return {key: _painted(item, colours) for key, item in cast(dict[str, object], value).items()}
+        return {
+            key: _painted(item, colours) for key, item in cast(dict[str, object], value).items()
+        }
     if isinstance(value, list):
         return [_painted(item, colours) for item in cast(list[object], value)]
     if isinstance(value, str) and value.startswith("@"):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from core.trace import Round
 from viz.layout import Layout
+from viz.numbers import optional
 from viz.payload import Depth, TreeNode
 from viz.reading import OWN, Reading
-from viz.numbers import optional
-from viz.rules import spoken
+from viz.sentence import named
 from viz.states import state_of
 
-_OWN_NOTES = {"bonus": "one more, for free", "plain": "nothing drafted", "correction": "correction", "none": ""}
+_OWN_NOTES = {
+    "bonus": "one more, for free",
+    "plain": "nothing drafted",
+    "correction": "correction",
+    "none": "",
+}
 
 
 def tree_nodes(reading: Reading, layout: Layout) -> list[TreeNode]:
@@ -47,10 +52,14 @@ def depth_heads(reading: Reading) -> list[Depth]:
     """Return the column heads, that over the root first."""
     heads: list[Depth] = [{"head": "Text so far", "note": ""}]
     deepest = max(reading.depths)
-    heads += [{"head": f"Depth {d}", "note": _counts(reading, d)} for d in range(1, deepest + 1)]
+    heads += [_head(d, _counts(reading, d)) for d in range(1, deepest + 1)]
     if reading.own is not None and reading.depths[reading.end] == deepest:
-        heads.append({"head": f"Depth {deepest + 1}", "note": _OWN_NOTES[reading.round.outcome.origin]})
+        heads.append(_head(deepest + 1, _OWN_NOTES[reading.round.outcome.origin]))
     return heads
+
+
+def _head(depth: int, note: str) -> Depth:
+    return {"head": f"Depth {depth}", "note": note}
 
 
 def _counts(reading: Reading, depth: int) -> str:
@@ -58,11 +67,40 @@ def _counts(reading: Reading, depth: int) -> str:
     kinds = [_kind(reading.round, node) for node in nodes]
     tested = sum(node in reading.check_of for node in nodes)
     parts = [f"{kinds.count('drafted')} drafted", f"{tested} tested"]
-    parts += [f"{kinds.count(kind)} {kind}" for kind in ("pruned", "probes") if kind in kinds]
+    parts += [f"{kinds.count(kind)} {kind}" for kind in ("pruned", "probe") if kind in kinds]
     return ", ".join(parts)
 
 
 def _kind(r: Round, node: int) -> str:
     if r.nodes.role[node] == "probe":
-        return "probes"
+        return "probe"
     return "pruned" if r.nodes.state[node] == "pruned" else "drafted"
+
+
+def spoken(reading: Reading, node: int) -> str:
+    """Return one sentence on a node for screen readers and titles."""
+    label, depth = (
+        named(reading.label(node)),
+        reading.depths[reading.parent(node)] + 1 if node else 0,
+    )
+    state = (
+        {"unreached": "not reached"}.get(reading.state(node), reading.state(node))
+        if node != OWN
+        else ""
+    )
+    if node == OWN:
+        state = {"plain": "written by the target"}.get(
+            reading.round.outcome.origin, reading.round.outcome.origin
+        )
+    if node == 0:
+        return f"Text so far, ending with {label}."
+    p, q = optional(reading.p(node)), optional(reading.q(node))
+    numbers = [f"target {p}"] if p else []
+    numbers += [f"draft {q}"] if q else []
+    told = ", ".join([f"{label}, depth {depth}, {state}", *numbers])
+    place = reading.check_of.get(node)
+    return (
+        f"{told}."
+        if place is None
+        else f"{told}, {'check' if reading.greedy else 'dart'} {place + 1}."
+    )

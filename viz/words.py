@@ -17,11 +17,19 @@ def headline(reading: Reading) -> str:
         read = f"The prompt pass: {count(r.prefix_length, 'token')} read"
         return f"{read}, 1 written by the target." if wrote else f"{read}."
     if not r.drafted:
-        return "Nothing was drafted, 1 token written by the target." if wrote else "Nothing was drafted."
+        return (
+            "Nothing was drafted, 1 token written by the target."
+            if wrote
+            else "Nothing was drafted."
+        )
     drafted = f"{count(r.drafted, 'token')} drafted, {kept or 'none'} kept"
     if wrote:
         return f"{drafted}, 1 written by the target."
-    return f"{drafted}; the text ends inside the draft." if r.outcome.origin == "none" else f"{drafted}."
+    return (
+        f"{drafted}; the text ends inside the draft."
+        if r.outcome.origin == "none"
+        else f"{drafted}."
+    )
 
 
 def note(reading: Reading) -> str:
@@ -33,7 +41,7 @@ def note(reading: Reading) -> str:
         return _empty(r.stop.reason if r.stop else "")
     at = " at temperature 1" if reading.greedy else ""
     if all(reading.q(node) is None for node in range(1, reading.size)):
-        return f"Dot area is the target's p{at}. The draft has no probabilities, so all lines are alike."
+        return f"Dot area is the target's p{at}. This draft has no q, so all lines are alike."
     return (
         f"Line width is the draft's q, dot area the target's p{at}. "
         "A thick line into a small dot: the drafter was too sure."
@@ -42,7 +50,9 @@ def note(reading: Reading) -> str:
 
 def _empty(reason: str) -> str:
     told = reason.replace("_", " ")
-    return "The target took one plain step." + (f" Why: {told}." if told not in ("", "none") else "")
+    return "The target took one plain step." + (
+        f" Why: {told}." if told not in ("", "none") else ""
+    )
 
 
 def finish(trace: Trace) -> str:
@@ -56,7 +66,7 @@ def finish(trace: Trace) -> str:
         "length": f"Stopped at the limit of {count(trace.sampling.max_new_tokens, 'new token')}.",
         "eos": "The model ended the text.",
         "stop": "Stopped at a stop text.",
-        "context": f"Stopped: the model holds {count(trace.models.target.context, 'token')} and no more.",
+        "context": f"Stopped: the model holds {count(trace.models.target.context, 'token')}.",
     }[reason]
 
 
@@ -71,4 +81,8 @@ def _cancelled(trace: Trace) -> str:
         return "Cancelled before the first token."
     stay = "stays" if emitted == 1 else "stay"
     kept = f"The {count(emitted, 'token')} of {count(done, 'round')} {stay}."
-    return f"Cancelled in round {len(trace.rounds)}. {kept}" if done else f"Cancelled in round 1. The {count(emitted, 'token')} {stay}."
+    return (
+        f"Cancelled in round {len(trace.rounds)}. {kept}"
+        if done
+        else f"Cancelled in round 1. The {count(emitted, 'token')} {stay}."
+    )

@@ -2,9 +2,6 @@
 ((D) => {
   "use strict";
 
-  const PAGE = 32; // rounds fetched at a time
-  const AHEAD = 8; // rounds before a page's end at which the next page is asked for
-
   /** Durations in milliseconds of all synchronous work per step, newest last; `react` is the tree's share. */
   D.timings = { step: [], react: [] };
 
@@ -31,43 +28,11 @@
     };
   }
 
-  /** Fetch pages of round views once each, neighbours ahead of time. `fetch` gives [from, to) by round index. */
-  function createPages(fetchRounds, arrived, failed) {
-    const asked = new Set();
-    let traceId = null;
-
-    async function ask(page, first) {
-      if (asked.has(page) || !fetchRounds) return;
-      asked.add(page);
-      const id = traceId;
-      try {
-        const views = await fetchRounds(id, first + page * PAGE, first + (page + 1) * PAGE);
-        if (id === traceId) arrived(views);
-      } catch (error) {
-        asked.delete(page);
-        if (id === traceId) failed(error);
-      }
-    }
-
-    return {
-      reset(id) {
-        traceId = id;
-        asked.clear();
-      },
-      want(index, order, has) {
-        if (!order.length) return;
-        for (const near of [index, index + AHEAD, index - AHEAD]) {
-          if (near < order[0] || near > order[order.length - 1] || has(near)) continue;
-          ask(Math.floor((near - order[0]) / PAGE), order[0]);
-        }
-      },
-    };
-  }
-
   /** The round that shows most at first sight: something kept, something thrown away. */
   function tellingRound(overview) {
-    const telling = overview.strip.find((round, place) =>
-      overview.scrub[place]?.accepted >= 2 && round.rejected.length > 0);
+    const telling = overview.strip.find(
+      (round, place) => overview.scrub[place]?.accepted >= 2 && round.rejected.length > 0,
+    );
     return (telling ?? overview.strip[0])?.index ?? null;
   }
 
@@ -80,26 +45,39 @@
   D.createStore = ({ fetchRounds = null } = {}) => {
     const events = createEvents();
     const views = new Map();
+    const most = { rows: 1, darts: 0 };
+    let indices = [];
     const state = { overview: null, round: null, pin: null, hover: null, thrown: null, following: false };
 
     function add(rounds) {
-      rounds.forEach((view) => views.set(view.index, view));
+      for (const view of rounds) {
+        views.set(view.index, view);
+        most.rows = Math.max(most.rows, view.rows);
+        most.darts = Math.max(most.darts, view.darts.length);
+      }
     }
 
-    const pages = createPages(fetchRounds, (rounds) => {
-      const missing = !views.has(state.round);
-      add(rounds);
-      if (missing && views.has(state.round)) events.emit("round");
-    }, (error) => events.emit("trouble", error));
+    function take(overview) {
+      state.overview = overview;
+      indices = overview.strip.map((round) => round.index);
+    }
 
-    const order = () => state.overview?.strip.map((round) => round.index) ?? [];
-    const want = () => state.round !== null && pages.want(state.round, order(), (index) => views.has(index));
+    const pages = D.createPages(
+      fetchRounds,
+      (rounds) => {
+        const missing = !views.has(state.round);
+        add(rounds);
+        if (missing && views.has(state.round)) events.emit("round");
+      },
+      (error) => events.emit("trouble", error),
+    );
+
+    const want = () => state.round !== null && pages.want(state.round, indices, (index) => views.has(index));
 
     function moveTo(round, node) {
       const changed = round !== state.round;
       Object.assign(state, { round, pin: node, hover: null });
       if (changed) state.thrown = null;
-      const indices = order();
       state.following = round === indices[indices.length - 1];
       events.emit(changed ? "round" : "node");
       events.emit("select", { round: state.round, node: state.pin });
@@ -109,29 +87,51 @@
     const store = {
       on: events.on,
       emit: events.emit,
-      get overview() { return state.overview; },
-      get round() { return state.round; },
-      get pin() { return state.pin; },
-      get hovered() { return state.hover; },
-      get thrown() { return state.thrown; },
-      get order() { return order(); },
+      get overview() {
+        return state.overview;
+      },
+      get round() {
+        return state.round;
+      },
+      get pin() {
+        return state.pin;
+      },
+      get hovered() {
+        return state.hover;
+      },
+      get thrown() {
+        return state.thrown;
+      },
+      get order() {
+        return indices;
+      },
       /** View of the selected round; null while it is on its way. */
-      get view() { return views.get(state.round) ?? null; },
+      get view() {
+        return views.get(state.round) ?? null;
+      },
       /** Node that the inspector shows: hovered, else pinned, else the round's own focus. */
-      get shown() { return state.hover ?? state.pin ?? store.view?.focus ?? null; },
+      get shown() {
+        return state.hover ?? state.pin ?? store.view?.focus ?? null;
+      },
       /** Node marked as selected, whatever is hovered. */
-      get marked() { return state.pin ?? store.view?.focus ?? null; },
+      get marked() {
+        return state.pin ?? store.view?.focus ?? null;
+      },
       viewOf: (round) => views.get(round) ?? null,
+      /** Most rows and darts of any round so far: room kept free, so that the page stands still. */
+      most,
       views: () => [...views.values()].sort((a, b) => a.index - b.index),
 
       /** Show another trace; `rounds` may be some of its views only. */
       setTrace(overview, rounds = [], { round = null, node = null } = {}) {
         views.clear();
+        Object.assign(most, { rows: 1, darts: 0 });
+        take(overview);
         pages.reset(overview.id);
         add(rounds);
         const known = overview.strip.some((entry) => entry.index === round);
         const newest = overview.strip[overview.strip.length - 1]?.index ?? null;
-        Object.assign(state, { overview, hover: null, thrown: null, pin: known ? node : null });
+        Object.assign(state, { hover: null, thrown: null, pin: known ? node : null });
         state.round = known ? round : overview.finished ? tellingRound(overview) : newest;
         state.following = !overview.finished && state.round === newest;
         events.emit("trace");
@@ -144,23 +144,23 @@
       update(overview, rounds = []) {
         if (state.overview?.id !== overview.id) return store.setTrace(overview, rounds);
         add(rounds);
-        state.overview = overview;
+        take(overview);
         const newest = overview.strip[overview.strip.length - 1]?.index ?? null;
         events.emit("strip");
-        if (newest !== null && newest !== state.round && (state.following || state.round === null)) moveTo(newest, null);
+        if (newest !== null && newest !== state.round && (state.following || state.round === null))
+          moveTo(newest, null);
         return undefined;
       },
 
       /** Go to a round, pin a node (null: none), or both. Unknown rounds are ignored. */
       select({ round = state.round, node = null } = {}) {
-        if (!order().includes(round)) return;
+        if (!indices.includes(round)) return;
         if (round === state.round && node === state.pin && state.hover === null) return;
         D.time("step", () => moveTo(round, node));
       },
 
       /** Move by rounds: +1 next, -1 previous, clamped to the ends. */
       step(delta) {
-        const indices = order();
         const at = indices.indexOf(state.round);
         const next = indices[Math.min(indices.length - 1, Math.max(0, at + delta))];
         if (next !== undefined && next !== state.round) store.select({ round: next });
@@ -214,11 +214,14 @@
   /** The round as it stood after `thrown` darts: later verdicts hidden, rows unmoved. */
   D.asThrown = (view, thrown) => {
     if (thrown === null || thrown >= view.darts.length) return view;
-    const open = (node) => node.dart !== null ? node.dart > thrown : node.id === -1 || node.path;
+    const open = (node) => (node.dart !== null ? node.dart > thrown : node.id === -1 || node.path);
     const nodes = view.nodes
       .filter((node) => node.id !== -1)
-      .map((node) => node.state === "root" || !open(node) ? node
-        : { ...node, state: "unreached", tested: false, dart: null, path: false });
+      .map((node) =>
+        node.state === "root" || !open(node)
+          ? node
+          : { ...node, state: "unreached", tested: false, dart: null, path: false },
+      );
     return { ...view, nodes };
   };
 })((window.Draftscope = window.Draftscope ?? {}));

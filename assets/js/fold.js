@@ -7,9 +7,11 @@
 
   function childrenOf(nodes) {
     const children = new Map(nodes.map((node) => [node.id, []]));
-    [...nodes].sort((a, b) => a.row - b.row).forEach((node) => {
-      if (node.state !== "root") children.get(node.parent)?.push(node);
-    });
+    [...nodes]
+      .sort((a, b) => a.row - b.row)
+      .forEach((node) => {
+        if (node.state !== "root") children.get(node.parent)?.push(node);
+      });
     return children;
   }
 
@@ -22,7 +24,10 @@
       const below = children.get(node.id).map(visit);
       const branch = {
         node,
-        leaves: Math.max(1, below.reduce((sum, part) => sum + part.leaves, 0)),
+        leaves: Math.max(
+          1,
+          below.reduce((sum, part) => sum + part.leaves, 0),
+        ),
         size: 1 + below.reduce((sum, part) => sum + part.size, 0),
         idle: IDLE.has(node.state) && below.every((part) => part.idle),
       };
@@ -33,10 +38,10 @@
     return branches;
   }
 
-  function choose(branches, rows, open) {
+  function choose(branches, rows) {
     const folded = new Map();
     const candidates = [...branches.values()]
-      .filter((branch) => branch.idle && branch.leaves > 1 && !open.has(branch.node.id))
+      .filter((branch) => branch.idle && branch.leaves > 1)
       .sort((a, b) => b.node.depth - a.node.depth || b.leaves - a.leaves || b.node.row - a.node.row);
     let left = rows;
     for (const branch of candidates) {
@@ -47,11 +52,25 @@
     return folded;
   }
 
+  /** Open the branches that the reader asked for by one level: their children fold in their place. */
+  function unfold(folded, branches, children, open) {
+    for (const id of open) {
+      if (!folded.delete(id)) continue;
+      for (const child of children.get(id)) {
+        const { leaves, size } = branches.get(child.id);
+        if (leaves > 1) folded.set(child.id, size - 1);
+      }
+    }
+    return folded;
+  }
+
   function countRows(branches, folded) {
     const root = [...branches.values()].find((branch) => branch.node.state === "root");
     const children = childrenOf([...branches.values()].map((branch) => branch.node));
-    const count = (node) => folded.has(node.id) || !children.get(node.id).length ? 1
-      : children.get(node.id).reduce((sum, child) => sum + count(child), 0);
+    const count = (node) =>
+      folded.has(node.id) || !children.get(node.id).length
+        ? 1
+        : children.get(node.id).reduce((sum, child) => sum + count(child), 0);
     return root ? count(root.node) : 0;
   }
 
@@ -61,18 +80,24 @@
     const visit = (node) => {
       const below = folded.has(node.id) ? [] : children.get(node.id);
       below.forEach(visit);
-      rows.set(node.id, below.length
-        ? (rows.get(below[0].id) + rows.get(below[below.length - 1].id)) / 2 : next++);
+      rows.set(
+        node.id,
+        below.length ? (rows.get(below[0].id) + rows.get(below[below.length - 1].id)) / 2 : next++,
+      );
     };
     nodes.filter((node) => node.state === "root").forEach(visit);
-    return { rows: next, nodes: nodes.filter((node) => rows.has(node.id)).map((node) => ({ ...node, row: rows.get(node.id) })) };
+    return {
+      rows: next,
+      nodes: nodes.filter((node) => rows.has(node.id)).map((node) => ({ ...node, row: rows.get(node.id) })),
+    };
   }
 
-  /** `{nodes, rows, folded: Map(node id -> nodes hidden below)}`; `open` holds ids that the reader opened. */
+  /** `{nodes, rows, folded: Map(id -> nodes hidden below)}`; `open`: ids that the reader opened, in order. */
   D.fold = (view, open) => {
     if (view.rows <= MOST_ROWS) return { nodes: view.nodes, rows: view.rows, folded: new Map() };
     const children = childrenOf(view.nodes);
-    const folded = choose(measureBranches(view.nodes, children), view.rows, open);
+    const branches = measureBranches(view.nodes, children);
+    const folded = unfold(choose(branches, view.rows), branches, children, open);
     return { ...place(view.nodes, children, folded), folded };
   };
 })((window.Draftscope = window.Draftscope ?? {}));

@@ -1,4 +1,4 @@
-/* The marks of the node states, drawn once: the legend, the strip, the ledger, the list and the tree all use these paths.
+/* The marks of the node states, drawn once: legend, strip, ledger, list and tree all use these paths.
    Only M, L, C and Z occur, so that a chart can take them as they are. */
 ((D) => {
   "use strict";
@@ -10,30 +10,45 @@
   const at = (x, y) => `${n(x)},${n(y)}`;
 
   D.circlePath = (x, y, r) =>
-    `M${at(x + r, y)}C${at(x + r, y + K * r)} ${at(x + K * r, y + r)} ${at(x, y + r)}`
-    + `C${at(x - K * r, y + r)} ${at(x - r, y + K * r)} ${at(x - r, y)}`
-    + `C${at(x - r, y - K * r)} ${at(x - K * r, y - r)} ${at(x, y - r)}`
-    + `C${at(x + K * r, y - r)} ${at(x + r, y - K * r)} ${at(x + r, y)}Z`;
+    `M${at(x + r, y)}C${at(x + r, y + K * r)} ${at(x + K * r, y + r)} ${at(x, y + r)}` +
+    `C${at(x - K * r, y + r)} ${at(x - r, y + K * r)} ${at(x - r, y)}` +
+    `C${at(x - r, y - K * r)} ${at(x - K * r, y - r)} ${at(x, y - r)}` +
+    `C${at(x + K * r, y - r)} ${at(x + r, y - K * r)} ${at(x + r, y)}Z`;
 
   const leftHalf = (x, y, r) =>
-    `M${at(x, y + r)}C${at(x - K * r, y + r)} ${at(x - r, y + K * r)} ${at(x - r, y)}`
-    + `C${at(x - r, y - K * r)} ${at(x - K * r, y - r)} ${at(x, y - r)}Z`;
+    `M${at(x, y + r)}C${at(x - K * r, y + r)} ${at(x - r, y + K * r)} ${at(x - r, y)}` +
+    `C${at(x - r, y - K * r)} ${at(x - K * r, y - r)} ${at(x, y - r)}Z`;
 
   const box = (x, y, w, h) => `M${at(x, y)}L${at(x + w, y)}L${at(x + w, y + h)}L${at(x, y + h)}Z`;
 
   D.roundedPath = (x, y, w, h, r) => {
     const c = r * (1 - K);
-    return `M${at(x + r, y)}L${at(x + w - r, y)}C${at(x + w - c, y)} ${at(x + w, y + c)} ${at(x + w, y + r)}`
-      + `L${at(x + w, y + h - r)}C${at(x + w, y + h - c)} ${at(x + w - c, y + h)} ${at(x + w - r, y + h)}`
-      + `L${at(x + r, y + h)}C${at(x + c, y + h)} ${at(x, y + h - c)} ${at(x, y + h - r)}`
-      + `L${at(x, y + r)}C${at(x, y + c)} ${at(x + c, y)} ${at(x + r, y)}Z`;
+    return (
+      `M${at(x + r, y)}L${at(x + w - r, y)}C${at(x + w - c, y)} ${at(x + w, y + c)} ${at(x + w, y + r)}` +
+      `L${at(x + w, y + h - r)}C${at(x + w, y + h - c)} ${at(x + w - c, y + h)} ${at(x + w - r, y + h)}` +
+      `L${at(x + r, y + h)}C${at(x + c, y + h)} ${at(x, y + h - c)} ${at(x, y + h - r)}` +
+      `L${at(x, y + r)}C${at(x, y + c)} ${at(x + c, y)} ${at(x + r, y)}Z`
+    );
   };
 
   const diamond = (x, y, r) => `M${at(x, y - r)}L${at(x + r, y)}L${at(x, y + r)}L${at(x - r, y)}Z`;
 
   function plus(x, y, r) {
     const t = r * 0.33;
-    const corners = [[-t, -r], [t, -r], [t, -t], [r, -t], [r, t], [t, t], [t, r], [-t, r], [-t, t], [-r, t], [-r, -t], [-t, -t]];
+    const corners = [
+      [-t, -r],
+      [t, -r],
+      [t, -t],
+      [r, -t],
+      [r, t],
+      [t, t],
+      [t, r],
+      [-t, r],
+      [-t, t],
+      [-r, t],
+      [-r, -t],
+      [-t, -t],
+    ];
     return `M${corners.map(([dx, dy]) => at(x + dx, y + dy)).join("L")}Z`;
   }
 
@@ -47,19 +62,24 @@
   const DRAW = {
     root: (x, y, R) => [solid(box(x - R * 0.65, y - R * 0.65, R * 1.3, R * 1.3), "@ink")],
     accepted: (x, y, R, p) => [
-      solid(D.circlePath(x, y, R), "@paper"), stroke(D.circlePath(x, y, R), "@accepted", 1.4),
+      solid(D.circlePath(x, y, R), "@paper"),
+      stroke(D.circlePath(x, y, R), "@accepted", 1.4),
       solid(D.circlePath(x, y, Math.min(disc(p, R), R - 0.9)), "@accepted"),
     ],
     rejected: (x, y, R, p) => [
-      solid(D.circlePath(x, y, R), "@paper"), solid(D.circlePath(x, y, disc(p, R)), "@rejected", 0.3),
-      stroke(D.circlePath(x, y, R), "@rejected", 1.4), stroke(cross(x, y, R * 0.55), "@rejected", 1.6),
+      solid(D.circlePath(x, y, R), "@paper"),
+      solid(D.circlePath(x, y, disc(p, R)), "@rejected", 0.3),
+      stroke(D.circlePath(x, y, R), "@rejected", 1.4),
+      stroke(cross(x, y, R * 0.55), "@rejected", 1.6),
     ],
     relaxed: (x, y, R) => [
-      solid(D.circlePath(x, y, R), "@paper"), solid(leftHalf(x, y, R), "@relaxed"),
+      solid(D.circlePath(x, y, R), "@paper"),
+      solid(leftHalf(x, y, R), "@relaxed"),
       stroke(D.circlePath(x, y, R), "@relaxed-text", 1.4),
     ],
     unreached: (x, y, R, p) => [
-      solid(D.circlePath(x, y, disc(p, R)), "@paper"), stroke(D.circlePath(x, y, disc(p, R)), "@mute", 1),
+      solid(D.circlePath(x, y, disc(p, R)), "@paper"),
+      stroke(D.circlePath(x, y, disc(p, R)), "@mute", 1),
     ],
     pruned: (x, y) => [solid(box(x - 1.5, y - 1.5, 3, 3), "@mute")],
     probe: (x, y) => [stroke(box(x - 2.5, y - 2.5, 5, 5), "@mute", 1)],
@@ -68,7 +88,7 @@
     plain: (x, y, R) => [solid(D.circlePath(x, y, R * 0.5), "@ink")],
   };
 
-  /** Parts `{d, fill | line, width, opacity}` of a state's mark at (x, y); `R` is the ring's radius, `p` the disc's area. */
+  /** Parts `{d, fill | line, width, opacity}` of a mark at (x, y); `R` is the ring's radius, `p` the disc's area. */
   D.glyph = (state, x, y, R, p) => DRAW[state](x, y, R, p);
 
   /** A theme key as a colour of the style sheet. */
@@ -79,9 +99,13 @@
     const middle = size / 2;
     const parts = D.glyph(state, middle, middle, Math.min(8.5, middle - 1.2), p).map((part) =>
       D.s("path", {
-        d: part.d, fill: part.fill ? D.ref(part.fill) : "none", stroke: part.line ? D.ref(part.line) : null,
-        "stroke-width": part.width, "fill-opacity": part.opacity,
-      }));
+        d: part.d,
+        fill: part.fill ? D.ref(part.fill) : "none",
+        stroke: part.line ? D.ref(part.line) : null,
+        "stroke-width": part.width,
+        "fill-opacity": part.opacity,
+      }),
+    );
     return D.canvas(size, size, scale, parts);
   };
 
@@ -90,7 +114,9 @@
 
   function wave(length) {
     let d = "M0,3.5";
-    for (let x = 0; x < length; x += 8) d += `C${x + 2},-0.5 ${x + 2},-0.5 ${x + 4},3.5C${x + 6},7.5 ${x + 6},7.5 ${x + 8},3.5`;
+    for (let x = 0; x < length; x += 8) {
+      d += `C${x + 2},0.6 ${x + 2},0.6 ${x + 4},3.5C${x + 6},6.4 ${x + 6},6.4 ${x + 8},3.5`;
+    }
     return D.s("path", { d, fill: "none", stroke: D.ref("@relaxed"), "stroke-width": 1.8 });
   }
 
@@ -108,18 +134,37 @@
 
   const SWATCH = {
     target: () => [D.s("rect", { x: 0, y: 4, width: 16, height: 6, fill: "var(--ds-law)" })],
-    draft: () => [D.s("rect", {
-      x: 0.6, y: 4.2, width: 14.8, height: 5.6, fill: "none", stroke: "var(--ds-law)", "stroke-width": 1.2,
-    })],
+    draft: () => [
+      D.s("rect", {
+        x: 0.6,
+        y: 4.2,
+        width: 14.8,
+        height: 5.6,
+        fill: "none",
+        stroke: "var(--ds-law)",
+        "stroke-width": 1.2,
+      }),
+    ],
     overlap: () => [D.s("rect", { x: 0, y: 1.5, width: 16, height: 11, fill: "var(--ds-kept)" })],
     residual: () => [D.s("rect", { x: 0, y: 1.5, width: 16, height: 11, fill: "var(--ds-correction)" })],
+    few: () => [
+      D.s("circle", {
+        cx: 8,
+        cy: 7,
+        r: 4.2,
+        fill: "none",
+        stroke: "var(--ds-accepted)",
+        "stroke-width": 1.6,
+      }),
+    ],
+    verify: () => [D.s("rect", { x: 0, y: 2, width: 16, height: 10, fill: "var(--ds-law)" })],
     seam: () => [D.s("line", { x1: 8, x2: 8, y1: 0, y2: 14, stroke: "var(--ds-faint)" })],
   };
 
   /** A swatch of a legend: a node state, or one of `target`, `draft`, `overlap`, `residual`, `seam`. */
   D.swatch = (key) => {
     if (key in DRAW) return D.mark(key, { size: 16 });
-    return D.canvas(16, 14, D.theme.scale, (SWATCH[key] ?? SWATCH.seam)());
+    return key in SWATCH ? D.canvas(16, 14, D.theme.scale, SWATCH[key]()) : "";
   };
 
   /** The legend sample of a strip line: the line with its mark below the middle. */
@@ -127,7 +172,8 @@
 
   function below(kind) {
     return ["correction", "bonus", "relaxed"].includes(kind)
-      ? D.h("span", { class: "ds-below" }, D.mark(kind, { size: 11 })) : null;
+      ? D.h("span", { class: "ds-below" }, D.mark(kind, { size: 11 }))
+      : null;
   }
 
   /** The mark that hangs below a token's line, if its kind has one. */
@@ -135,5 +181,9 @@
 
   /** A row of swatches with words. */
   D.legend = (entries) =>
-    D.h("ul", { class: "ds-legend" }, entries.map(([swatch, words]) => D.h("li", null, swatch, words)));
+    D.h(
+      "ul",
+      { class: "ds-legend" },
+      entries.map(([swatch, words]) => D.h("li", null, swatch, words)),
+    );
 })((window.Draftscope = window.Draftscope ?? {}));

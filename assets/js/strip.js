@@ -2,139 +2,51 @@
 ((D) => {
   "use strict";
 
-  const LONGEST = 24; // characters kept on one line when tokens abut: scripts without spaces must wrap
-
-  const KINDS = {
-    accepted: "drafted and accepted", relaxed: "accepted by the relaxed rule", correction: "correction, after a rejection",
-    bonus: "bonus, the whole draft stood", plain: "written by the target alone",
-  };
-
-  function tokenElement(token, round, first, last) {
-    const { label } = token;
-    const gap = label.space && !first;
-    const text = label.text || (token.joined ? "" : "·");
-    const bare = label.text === "" || /^[↵→␣␀-␡]+$/u.test(label.text);
-    const classes = ["ds-tok", `ds-is-${token.kind}`, first && "ds-first", last && "ds-last", token.joined && "ds-joined"];
-    return D.h("span", {
-      class: classes.filter(Boolean).join(" "), "data-round": round.index, "data-node": token.node ?? -1,
-    },
-      first ? D.h("span", { class: "ds-num", "aria-hidden": "true" }, String(round.index)) : null,
-      gap || (first && label.space) ? D.h("span", { class: "ds-gap" }, " ") : null,
-      D.h("bdi", { class: `ds-word${bare ? " ds-mark" : ""}${label.special ? " ds-pill" : ""}` },
-        text, D.underline(token.kind), D.belowMark(token.kind)));
-  }
-
-  function cutElement(round) {
-    if (!round.rejected.length) return null;
-    return D.h("span", { class: "ds-tok ds-cuts", "data-round": round.index, "data-node": "" },
-      round.rejected.map((label) => [" ", D.token(label, { struck: true })]));
-  }
-
-  /** Group abutting tokens, so that no line breaks inside a word. */
-  function createFlow(parent) {
-    let group = null;
-    let length = 0;
-    return {
-      put(element, label, joins) {
-        const size = label ? D.characters(label.text).length : 0;
-        if (!group || !joins || length + size > LONGEST) {
-          group = D.h("span", { class: "ds-group" });
-          parent.append(group);
-          length = 0;
-        }
-        group.append(element);
-        length += size;
-      },
-      breakLine() {
-        parent.append(D.h("br"));
-        group = null;
-      },
-    };
-  }
-
-  function fillStrip(parent, overview, showCuts) {
-    const flow = createFlow(parent);
-    for (const round of overview.strip) {
-      round.tokens.forEach((token, place) => {
-        const last = place === round.tokens.length - 1;
-        if (showCuts && last && round.rejected.length) flow.put(cutElement(round), null, false);
-        flow.put(tokenElement(token, round, place === 0, last), token.label, !token.label.space);
-        if (token.label.breaks) flow.breakLine();
-      });
-    }
-  }
-
-  function drafting() {
-    return D.h("span", { class: "ds-tok ds-first ds-drafting" }, D.h("span", { class: "ds-word" }, "drafting…"));
-  }
-
-  function legendOf(overview) {
-    const seen = new Set(overview.strip.flatMap((round) => round.tokens.map((token) => token.kind)));
-    const entries = Object.entries(KINDS).filter(([kind]) => seen.has(kind))
-      .map(([kind, words]) => [D.lineSample(kind), words]);
-    return D.legend([...entries, [D.swatch("seam"), "seam between rounds"]]);
-  }
-
-  function cardFor(store, index) {
-    const round = store.overview.strip.find((entry) => entry.index === index);
-    const view = store.viewOf(index);
-    return [
-      D.h("b", null, `Round ${index}`), view ? D.h("p", null, view.headline) : null,
-      round?.rejected.length
-        ? D.h("p", { class: "ds-note" }, "Thrown away: ", round.rejected.slice(0, 12).map((label) => [D.token(label, { struck: true }), " "]))
-        : null,
-    ];
-  }
-
-  function createCard(root) {
-    const card = D.h("div", { class: "ds-card", role: "tooltip", hidden: true });
-    root.append(card);
-    let timer = 0;
-    return {
-      show(target, content) {
-        clearTimeout(timer);
-        timer = setTimeout(() => {
-          const box = target.getBoundingClientRect();
-          const frame = root.getBoundingClientRect();
-          card.replaceChildren(...content.flat().filter(Boolean));
-          card.hidden = false;
-          const left = Math.min(box.left - frame.left, frame.width - card.offsetWidth - 8);
-          card.style.left = `${Math.max(0, left)}px`;
-          card.style.top = `${box.bottom - frame.top + 4}px`;
-        }, 350);
-      },
-      hide() {
-        clearTimeout(timer);
-        card.hidden = true;
-      },
-    };
-  }
-
   /** Mount the strip; it follows the store and answers hover and click. */
   D.mountStrip = (root, store) => {
-    const text = D.h("div", { class: "ds-strip", role: "group", "aria-label": "Generated text, by rounds" });
+    const text = D.h("div", {
+      class: "ds-strip",
+      role: "group",
+      tabindex: 0,
+      "aria-label": "Generated text, by rounds",
+    });
     const foot = D.h("div", { class: "ds-strip-foot" });
     let showCuts = false;
     let byRound = new Map();
     root.append(text, foot);
-    const card = createCard(root);
+    const card = D.createCard(root);
 
     function draw() {
       const { overview } = store;
       text.replaceChildren();
-      fillStrip(text, overview, showCuts);
-      if (!overview.finished) text.append(D.h("span", { class: "ds-group" }, drafting()));
+      D.fillStrip(text, overview, showCuts);
+      if (!overview.finished) text.append(...D.drafting());
       byRound = new Map();
       text.querySelectorAll(".ds-tok[data-round]").forEach((token) => {
         const round = Number(token.dataset.round);
         byRound.set(round, [...(byRound.get(round) ?? []), token]);
       });
-      const toggle = D.h("button", {
-        class: "ds-link", type: "button", "aria-pressed": String(showCuts),
-        on: { click: () => { showCuts = !showCuts; draw(); select(); } },
-      }, showCuts ? "Hide what was thrown away" : "Show what was thrown away");
+      const toggle = D.h(
+        "button",
+        {
+          class: "ds-link",
+          type: "button",
+          "aria-pressed": String(showCuts),
+          on: {
+            click: () => {
+              showCuts = !showCuts;
+              draw();
+              select();
+            },
+          },
+        },
+        showCuts ? "Hide what was thrown away" : "Show what was thrown away",
+      );
       const any = overview.strip.some((round) => round.rejected.length);
-      foot.replaceChildren(legendOf(overview), any ? toggle : "");
+      foot.replaceChildren(
+        D.stripLegend(overview),
+        D.h("p", { class: "ds-note" }, overview.finished ? `${overview.finish} ` : "", any ? toggle : ""),
+      );
     }
 
     let selected = [];
@@ -143,9 +55,27 @@
       selected = byRound.get(store.round) ?? [];
       selected.forEach((token) => {
         token.classList.add("ds-selected");
-        token.classList.toggle("ds-marked", Number(token.dataset.node) === store.shown && token.dataset.node !== "");
+        token.classList.toggle(
+          "ds-marked",
+          Number(token.dataset.node) === store.shown && token.dataset.node !== "",
+        );
       });
     }
+
+    /** Bring the selected round into the strip's window, without moving the page. */
+    const reach = D.calmly(() => {
+      if (!selected.length || text.scrollHeight <= text.clientHeight + 1) return;
+      const frame = text.getBoundingClientRect();
+      const top = selected[0].getBoundingClientRect().top - frame.top;
+      const bottom = selected[selected.length - 1].getBoundingClientRect().bottom - frame.top;
+      if (top < 0) text.scrollTop += top;
+      else if (bottom > text.clientHeight) text.scrollTop += bottom - text.clientHeight;
+    }, 0);
+
+    const choose = () => {
+      select();
+      reach();
+    };
 
     const hit = (event) => event.target.closest?.(".ds-tok[data-round]");
     text.addEventListener("click", (event) => {
@@ -165,7 +95,7 @@
         return;
       }
       store.hover(null);
-      card.show(byRound.get(round)[0], cardFor(store, round));
+      card.show(byRound.get(round)[0], D.roundCard(store, round));
     });
     text.addEventListener("pointerleave", () => {
       card.hide();
@@ -173,8 +103,14 @@
     });
 
     return [
-      store.on("trace", draw), store.on("strip", () => { draw(); select(); }),
-      store.on("round", select), store.on("node", select), D.onTheme(() => store.overview && (draw(), select())),
+      store.on("trace", draw),
+      store.on("strip", () => {
+        draw();
+        choose();
+      }),
+      store.on("round", choose),
+      store.on("node", select),
+      D.onTheme(() => store.overview && (draw(), select())),
     ];
   };
 })((window.Draftscope = window.Draftscope ?? {}));

@@ -2,8 +2,25 @@
 ((D) => {
   "use strict";
 
-  const KEYS = ["paper", "panel", "ink", "mute", "hair", "faint", "law", "accepted", "rejected", "correction", "bonus",
-    "relaxed", "bonus-text", "relaxed-text", "kept", "cut", "sel"];
+  const KEYS = [
+    "paper",
+    "panel",
+    "ink",
+    "mute",
+    "hair",
+    "faint",
+    "law",
+    "accepted",
+    "rejected",
+    "correction",
+    "bonus",
+    "relaxed",
+    "bonus-text",
+    "relaxed-text",
+    "kept",
+    "cut",
+    "sel",
+  ];
   const TEXT = new Set(["text", "hovertext", "ticktext", "customdata", "ids", "name", "meta"]);
   const roots = new Set();
   const listeners = new Set();
@@ -49,6 +66,7 @@
   /** Keep `root` in the page's theme and size; gives back how to stop. */
   D.wear = (root) => {
     roots.add(root);
+    if (mode !== "system" && inGradio()) document.body.classList.toggle("dark", mode === "dark");
     root.dataset.theme = isDark() ? "dark" : "light";
     root.classList.toggle("ds-projector", projector);
     const watcher = new MutationObserver(() => mode === "system" && apply());
@@ -66,7 +84,9 @@
   };
 
   D.theme = {
-    get mode() { return mode; },
+    get mode() {
+      return mode;
+    },
     /** `light`, `dark` or `system`. */
     set(next) {
       mode = next;
@@ -74,12 +94,16 @@
       if (inGradio()) document.body.classList.toggle("dark", isDark());
       apply();
     },
-    get projector() { return projector; },
+    get projector() {
+      return projector;
+    },
     setProjector(on) {
       projector = on;
       apply();
     },
-    get scale() { return projector ? 1.4 : 1; },
+    get scale() {
+      return projector ? 1.4 : 1;
+    },
   };
 
   /** Colours of `root` by theme key, as the style sheet says. */
@@ -95,6 +119,8 @@
     }
     if (Array.isArray(part)) return part.map((item) => D.paint(item, colours, key));
     if (part === null || typeof part !== "object") return part;
-    return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, D.paint(value, colours, name)]));
+    return Object.fromEntries(
+      Object.entries(part).map(([name, value]) => [name, D.paint(value, colours, name)]),
+    );
   };
 })((window.Draftscope = window.Draftscope ?? {}));

@@ -47,8 +47,10 @@
       const length = Math.hypot(xb - xa, yb - ya) || 1;
       for (let along = 0; along < length; along += 1.5) {
         const sway = 2.4 * Math.sin((travelled + along) * 0.8);
-        out.push([xa + ((xb - xa) * along) / length - ((yb - ya) / length) * sway,
-          ya + ((yb - ya) * along) / length + ((xb - xa) / length) * sway]);
+        out.push([
+          xa + ((xb - xa) * along) / length - ((yb - ya) / length) * sway,
+          ya + ((yb - ya) * along) / length + ((xb - xa) / length) * sway,
+        ]);
       }
       travelled += length;
     }
@@ -75,19 +77,42 @@
 
   const exact = (q, dense) => Math.max(0.8, (dense ? 7 : 9) * (q ?? 0));
 
+  /** The child whose edge is drawn from the parent's label on; its siblings' edges begin at the turn. */
+  function trunks(layout) {
+    const owner = new Map();
+    for (const child of layout.nodes.values()) {
+      const rival = owner.get(child.node.parent);
+      const rank = ({ node }) => [node.path ? 1 : 0, STYLE[node.state]?.order ?? 0, node.q ?? 0];
+      const [a, b] = [rank(child), rival ? rank(rival) : [-1, 0, 0]];
+      const place = a.findIndex((value, index) => value !== b[index]);
+      if (child.node.state !== "root" && place >= 0 && a[place] > b[place])
+        owner.set(child.node.parent, child);
+    }
+    return owner;
+  }
+
   /** All edges as `{d, line, width, dash}` in drawing order; edges of one state and width share a path. */
   D.edges = (layout) => {
     const bundles = new Map();
+    const owner = trunks(layout);
     for (const child of layout.nodes.values()) {
       const { state, q, parent: parentId } = child.node;
       const parent = layout.nodes.get(parentId);
       if (state === "root" || !parent) continue;
       const style = STYLE[state];
       const width = style.fixed ?? (style.order === 1 ? stepWidth(q, layout.dense) : exact(q, layout.dense));
-      const way = course(parent, child, layout);
-      const d = state === "bonus" ? line(way, -1.9) + line(way, 1.9) : state === "relaxed" ? wavy(way) : line(way);
+      const whole = course(parent, child, layout);
+      const way = owner.get(parentId) === child ? whole : { ...whole, x0: whole.turn };
+      const d =
+        state === "bonus" ? line(way, -1.9) + line(way, 1.9) : state === "relaxed" ? wavy(way) : line(way);
       const key = `${state}|${width}`;
-      const bundle = bundles.get(key) ?? { d: "", line: style.colour, width, dash: style.dash, order: style.order };
+      const bundle = bundles.get(key) ?? {
+        d: "",
+        line: style.colour,
+        width,
+        dash: style.dash,
+        order: style.order,
+      };
       bundle.d += d;
       bundles.set(key, bundle);
     }
@@ -96,7 +121,8 @@
 
   /** The band under the accepted path, from the text so far to the end of the last label; empty without a path. */
   D.band = (layout) => {
-    const path = [...layout.nodes.values()].filter((placed) => placed.node.path && placed.node.state !== "root")
+    const path = [...layout.nodes.values()]
+      .filter((placed) => placed.node.path && placed.node.state !== "root")
       .sort((a, b) => a.node.depth - b.node.depth);
     if (!path.length) return "";
     let d = "";

@@ -2,11 +2,17 @@
 ((D) => {
   "use strict";
 
-  const CONFIG = { displayModeBar: false, staticPlot: false, doubleClick: false, typesetMath: false, responsive: false };
+  const CONFIG = { displayModeBar: false, staticPlot: true, typesetMath: false, responsive: false };
 
   const WORDS = {
-    accepted: "accepted", relaxed: "accepted by the relaxed rule", rejected: "rejected", unreached: "not reached",
-    pruned: "pruned by the budget", probe: "scored, never offered", correction: "correction", bonus: "bonus",
+    accepted: "accepted",
+    relaxed: "accepted by the relaxed rule",
+    rejected: "rejected",
+    unreached: "not reached",
+    pruned: "pruned by the budget",
+    probe: "scored, never offered",
+    correction: "correction",
+    bonus: "bonus",
     plain: "written by the target",
   };
 
@@ -15,10 +21,13 @@
 
   function legendOf(view) {
     const states = view.states.filter((state) => state in WORDS);
-    const entries = states.map((state) => [D.mark(state, { size: 20, p: state === "unreached" ? 0.25 : 0.75 }), WORDS[state]]);
+    const entries = states.map((state) => [
+      D.mark(state, { size: 18, p: state === "unreached" ? 0.25 : 0.75 }),
+      WORDS[state],
+    ]);
     const tested = view.nodes.some((node) => node.tested);
     if (tested) entries.push(["", "ring: tested, full at p = 1"]);
-    if (view.darts.length) entries.push([D.h("b", null, "1 2 3"), "order of darts"]);
+    if (view.darts.length) entries.push([D.h("b", null, "1 2 3"), "darts"]);
     return D.legend(entries);
   }
 
@@ -28,10 +37,21 @@
     if (!placed) return [];
     const { x, y, label, node } = placed;
     const ring = D.s("circle", {
-      cx: x, cy: y, r: layout.R + 3.5, fill: "none", stroke: "var(--ds-ink)", "stroke-width": 1.2, "stroke-dasharray": "2.5 2",
+      cx: x,
+      cy: y,
+      r: layout.R + 3.5,
+      fill: "none",
+      stroke: "var(--ds-ink)",
+      "stroke-width": 1.2,
+      "stroke-dasharray": "2.5 2",
     });
     const rule = D.s("line", {
-      x1: label.start - 2, x2: label.end + 2, y1: label.y + 9, y2: label.y + 9, stroke: "var(--ds-ink)", "stroke-width": 1.2,
+      x1: label.start - 2,
+      x2: label.end + 2,
+      y1: label.y + 9,
+      y2: label.y + 9,
+      stroke: "var(--ds-ink)",
+      "stroke-width": 1.2,
     });
     return [node.state === "root" ? null : ring, label.text ? rule : null];
   }
@@ -41,7 +61,10 @@
     if (!band || D.still()) return 0;
     const length = band.getTotalLength();
     if (length > before) {
-      band.animate([{ strokeDasharray: `${before} ${length}` }, { strokeDasharray: `${length} ${length}` }], 150);
+      band.animate(
+        [{ strokeDasharray: `${before} ${length}` }, { strokeDasharray: `${length} ${length}` }],
+        150,
+      );
     }
     return length;
   }
@@ -52,7 +75,11 @@
     const note = D.h("p", { class: "ds-note" });
     const plot = D.h("div", { class: "ds-tree-plot" });
     const overlay = D.s("svg", { class: "ds-tree-over", "aria-hidden": "true" });
-    const scroller = D.h("div", { class: "ds-tree-scroll", role: "img" }, D.h("div", { class: "ds-tree-stage" }, plot, overlay));
+    const scroller = D.h(
+      "div",
+      { class: "ds-tree-scroll", role: "img" },
+      D.h("div", { class: "ds-tree-stage" }, plot, overlay),
+    );
     const legend = D.h("div");
     root.append(head, note, scroller, legend);
 
@@ -60,20 +87,25 @@
     let layout = null;
     let drawn = null; // what the figure shows, so that a hover costs no redraw
     let bandLength = 0;
+    let width = 0; // kept by the observer: to ask for it during a step would lay the page out once more
     const open = new Set();
 
     const view = () => store.view && D.asThrown(store.view, store.thrown);
 
     function reserve() {
-      const rows = Math.max(1, ...store.views().map((each) => Math.min(each.rows, 28)));
+      const rows = Math.min(28, store.most.rows);
       scroller.style.setProperty("min-height", `${D.treeHeight(rows) * D.theme.scale}px`);
     }
 
     function react(pinned) {
       const shown = view();
       const scale = D.theme.scale;
-      layout = D.treeLayout(shown, scroller.clientWidth / scale, open);
-      const figure = D.treeFigure(shown, layout, { pinned, scale, colours: D.colours(root) });
+      layout = D.treeLayout(shown, width / scale, open);
+      const figure = D.treeFigure(layout, { pinned, scale, colours: D.colours(root) });
+      plot.classList.toggle(
+        "ds-banded",
+        shown.nodes.some((node) => node.path && node.state !== "root"),
+      );
       D.time("react", () => Plotly.react(plot, figure.data, figure.layout, CONFIG));
       overlay.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
       overlay.setAttribute("width", layout.width * scale);
@@ -85,13 +117,16 @@
       head.textContent = shown?.headline ?? "";
       note.textContent = shown?.note ?? "";
       legend.replaceChildren(shown ? legendOf(shown) : "");
-      scroller.setAttribute("aria-label", shown ? `Draft tree of round ${shown.index}: ${shown.headline}` : "Draft tree");
+      scroller.setAttribute(
+        "aria-label",
+        shown ? `Draft tree of round ${shown.index}: ${shown.headline}` : "Draft tree",
+      );
       root.classList.toggle("ds-waiting", !shown);
     }
 
     function draw(fade = false) {
       drawText();
-      if (!store.view || !Plotly || D.isPhone() || !scroller.clientWidth) return;
+      if (!store.view || !Plotly || D.isPhone() || !width) return;
       react(store.marked);
       drawn = { pinned: store.marked, view: store.view, thrown: store.thrown };
       overlay.replaceChildren();
@@ -102,7 +137,9 @@
     function markNode() {
       if (!layout || !drawn || D.isPhone()) return;
       if (drawn.pinned !== store.marked || drawn.thrown !== store.thrown || drawn.view !== store.view) draw();
-      overlay.replaceChildren(...(store.hovered === null ? [] : hoverMark(layout, store.hovered).filter(Boolean)));
+      overlay.replaceChildren(
+        ...(store.hovered === null ? [] : hoverMark(layout, store.hovered).filter(Boolean)),
+      );
       reach(store.hovered === null ? store.marked : null);
     }
 
@@ -112,7 +149,8 @@
       if (!placed || scroller.scrollWidth <= scroller.clientWidth) return;
       const x = placed.x * D.theme.scale;
       if (x < scroller.scrollLeft + 20) scroller.scrollLeft = Math.max(0, x - 120);
-      else if (x > scroller.scrollLeft + scroller.clientWidth - 90) scroller.scrollLeft = x - scroller.clientWidth + 160;
+      else if (x > scroller.scrollLeft + scroller.clientWidth - 90)
+        scroller.scrollLeft = x - scroller.clientWidth + 160;
     }
 
     function pick(id) {
@@ -122,31 +160,34 @@
       store.select({ node: id });
     }
 
-    function listen() {
-      plot.on("plotly_click", (event) => pick(event.points[0].customdata));
-      plot.on("plotly_hover", (event) => store.hover(event.points[0].customdata));
-      plot.on("plotly_unhover", () => store.hover(null));
+    function nodeUnder(event) {
+      if (!layout) return null;
+      const box = overlay.getBoundingClientRect();
+      const scale = D.theme.scale;
+      return D.nodeAt(layout, (event.clientX - box.left) / scale, (event.clientY - box.top) / scale);
     }
+
+    scroller.addEventListener("pointermove", (event) => {
+      if (event.pointerType === "touch") return;
+      const id = nodeUnder(event);
+      scroller.classList.toggle("ds-over", id !== null);
+      store.hover(id);
+    });
+    scroller.addEventListener("pointerleave", () => store.hover(null));
+    scroller.addEventListener("click", (event) => {
+      const id = nodeUnder(event);
+      if (id !== null) pick(id);
+    });
 
     plotly.then((library) => {
       Plotly = library;
       draw();
-      if (store.view) listenOnce();
     });
 
-    let listening = false;
-    function listenOnce() {
-      if (listening || typeof plot.on !== "function") return;
-      listening = true;
-      listen();
-    }
-
-    let width = 0;
     const watcher = new ResizeObserver(() => {
       if (Math.abs(scroller.clientWidth - width) < 1) return;
       width = scroller.clientWidth;
       draw();
-      listenOnce();
     });
     watcher.observe(scroller);
 
@@ -156,14 +197,15 @@
         bandLength = 0;
         scroller.scrollLeft = 0;
         draw(true);
-        listenOnce();
       }),
       store.on("node", markNode),
       store.on("reveal", () => {
         draw();
         bandLength = store.thrown === null ? 0 : growBand(plot, store.thrown === 0 ? 0 : bandLength);
       }),
-      D.onTheme(() => draw()), () => watcher.disconnect(), () => Plotly?.purge(plot),
+      D.onTheme(() => draw()),
+      () => watcher.disconnect(),
+      () => Plotly?.purge(plot),
     ];
   };
 })((window.Draftscope = window.Draftscope ?? {}));

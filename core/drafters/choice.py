@@ -10,7 +10,7 @@ from pydantic import Field
 from core.drafters.model import ModelDrafter
 from core.models.base import Session
 from core.models.views import View
-from core.registry import MethodConfig, Models
+from core.registry import MethodConfig, Models, only_with
 from core.shapes.base import StopPolicy, TreePolicy
 
 Layer = Annotated[int, Field(ge=0)]
@@ -28,13 +28,15 @@ class DraftModelConfig(MethodConfig):
     skip_layers: tuple[Layer, ...] = Field(
         (12, 18),
         title="Skipped layers",
-        description="Layers that the drafter leaves out (drafter: skip)",
+        description="Layers that the drafter leaves out",
+        json_schema_extra=only_with(drafter="skip"),
         max_length=64,
     )
     exit_layer: int = Field(
         28,
         title="Exit layer",
-        description="Layers that run before norm and head (drafter: exit)",
+        description="Layers that run before norm and head",
+        json_schema_extra=only_with(drafter="exit"),
         ge=1,
         le=200,
     )

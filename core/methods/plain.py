@@ -1,6 +1,7 @@
 """Plain decoding: one forward of the target per token, the baseline of everything here.
 
-Ancestral sampling; at temperature 0 the arg-max of every step.
+Ancestral sampling, one token after the other, as Shannon wrote text from a model in 1948 (A
+Mathematical Theory of Communication); at temperature 0 the arg-max of every step.
 """
 
 from core.decode import Decoder
@@ -16,7 +17,7 @@ class Config(MethodConfig):
 @method(
     "plain",
     name="Plain decoding",
-    paper="Ancestral sampling, no drafts",
+    paper="Shannon 1948",
     url="",
     year=1948,
     family="baseline",

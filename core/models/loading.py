@@ -105,17 +105,9 @@ def _local_weights(source: Folder | Gguf) -> Weights:
 def check_same_vocabulary(target: Loaded, draft: Loaded) -> int:
     """Return how many logits of both models are those of real tokens; padding rows may differ.
 
-    Raises ModelError that names the first token that differs, or the model that cannot score
-    all tokens.
+    Raises ModelError that names the first token that differs.
     """
-    size = shared_size(target.vocabulary, draft.vocabulary)
-    for role, loaded in (("target", target), ("draft", draft)):
-        if loaded.card.vocabulary_size < size:
-            raise ModelError(
-                f"The {role} scores {loaded.card.vocabulary_size} of its {size} tokens: "
-                "both models must score them all."
-            )
-    return size
+    return shared_size(target.vocabulary, draft.vocabulary)
 
 
 def _read(
@@ -140,8 +132,8 @@ def _read(
 
 
 def _finished(model: PreTrainedModel, tokenizer: Tokenizer, weights: Weights) -> Loaded:
-    vocabulary = Vocabulary(tokenizer)
     config = cast(Config, model.config).get_text_config()
+    vocabulary = Vocabulary(tokenizer, config.vocab_size)
     devices = sorted({str(parameter.device) for parameter in model.parameters()})
     card = ModelCard(
         id=weights.id,
@@ -150,7 +142,7 @@ def _finished(model: PreTrainedModel, tokenizer: Tokenizer, weights: Weights) ->
         device=", ".join(devices),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         layers=config.num_hidden_layers,
-        vocabulary_size=min(vocabulary.size, config.vocab_size),
+        vocabulary_size=vocabulary.size,
         context=_context(config, tokenizer),
     )
     return Loaded(model, tokenizer, card, vocabulary, _eos(model, tokenizer))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -40,7 +41,7 @@ Spelling = Callable[[str], bytes]
 
 @dataclass(frozen=True, slots=True, init=False)
 class Vocabulary:
-    """All token ids of a tokenizer."""
+    """All token ids of a tokenizer, or those of them that a model with `rows` rows can score."""
 
     tokens: Mapping[int, str]  # as the tokenizer writes them
     special: frozenset[int]  # control tokens
@@ -48,15 +49,16 @@ class Vocabulary:
     _literal: frozenset[int]  # added tokens: their text is their bytes
     _spell: Spelling
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        tokens = {index: token for token, index in tokenizer.get_vocab().items()}
+    def __init__(self, tokenizer: Tokenizer, rows: int | None = None) -> None:
+        limit = sys.maxsize if rows is None else rows
+        tokens = {i: token for token, i in tokenizer.get_vocab().items() if i < limit}
         added = tokenizer.added_tokens_decoder
         special = {index for index, token in added.items() if token.special}
         special.update(tokenizer.all_special_ids)
         steps = _decoder_steps(tokenizer)
         is_byte_level = any(step.get("type") == "ByteLevel" for step in steps)
         object.__setattr__(self, "tokens", tokens)
-        object.__setattr__(self, "special", frozenset(special))
+        object.__setattr__(self, "special", frozenset(special & tokens.keys()))
         object.__setattr__(self, "size", max(tokens, default=-1) + 1)
         object.__setattr__(self, "_literal", frozenset(added if is_byte_level else special))
         object.__setattr__(self, "_spell", _spelling(steps, tokenizer))

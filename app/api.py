@@ -1,0 +1,230 @@
+"""The app without its page: named endpoints for `gradio_client`, which are MCP tools as well.
+
+Each does what a button of the page does, through the same runner, limits and shelf. Docstrings and
+labels are what a caller reads. Errors are one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar, cast
+
+import gradio as gr
+from gradio.components import Component
+from gradio.components.api_component import Api
+from gradio.processing_utils import save_bytes_to_cache
+from gradio.utils import get_upload_folder
+
+from app.commands.summary import summary
+from app.messages import Message
+from app.orders import OrderError, read_order
+from app.studio import Found, Studio, overview_of, rounds_of
+from core.trace_io import TraceError, dumps, read
+from viz.replay import replay_html
+
+Json = dict[str, object] | list[object] | None
+Result = TypeVar("Result")
+
+
+def endpoints(studio: Studio) -> None:
+    """Add all endpoints to the current Blocks; nothing of them is seen."""
+
+    async def run(
+        prompt: str,
+        method: str = "speculative_sampling",
+        config: Json = None,
+        chat: bool = True,
+        temperature: float = 0.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int = 0,
+        max_new_tokens: int = 48,
+        stop: Json = None,
+        target: str = "default",
+        draft: str = "",
+        request: gr.Request | None = None,
+    ) -> tuple[str, dict[str, object], str]:
+        """
+        Decode a prompt with a speculative decoding method and record every drafting round.
+
+        Returns the generated text; a summary with the name of the stored trace, why the text
+        ended and metrics such as tokens per target pass; and the trace as a file.
+
+        Args:
+            prompt: The text to go on from, or the question to answer when chat is on.
+            method: Key of the method: plain, speculative_sampling, prompt_lookup, rsd ...
+            config: Settings of the method by name, such as {"tree": [4, 2, 2]}.
+            chat: Put the prompt into the model's chat template.
+            temperature: 0 takes the likeliest token, 1 is the model's own law.
+            top_k: Keep the k likeliest tokens; 0 keeps all.
+            top_p: Keep the likeliest tokens up to this mass; 1 keeps all.
+            seed: The same seed gives the same text.
+            max_new_tokens: The text ends after so many tokens.
+            stop: List of strings before which the text ends.
+            target: The model: "default", a hub id, a folder or a GGUF file.
+            draft: A second model that drafts, for methods with the setting drafter = model.
+        """
+        order = _told(lambda: read_order({
+            "prompt": prompt, "method": method, "config": config or {}, "chat": chat,
+            "sampling": {
+                "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed,
+                "max_new_tokens": max_new_tokens, "stop": stop or [],
+            },
+            "models": {"target": target, "draft": draft},
+        }, studio.limits))  # fmt: skip
+        last: Message | None = None
+        async for message in studio.runner.run(_user(request), order):
+            last = message
+        if last is None or last["phase"] == "error":
+            raise gr.Error(last["words"] if last else "The run ended early.", print_exception=False)
+        found = _find(studio, last["run"])
+        told = summary(found.trace)
+        about: dict[str, object] = {
+            "trace": found.name,
+            "finish_reason": told.finish_reason,
+            "metrics": told.metrics,
+        }
+        return told.text, about, _trace_file(found)
+
+    def rounds(trace: str, start: int = 0, stop: int = 8) -> list[object]:
+        """
+        Show drafting rounds of a stored trace, at most 32 at a time.
+
+        Each has its draft tree, every accept test with its numbers, and the target's and the
+        drafter's laws at each node.
+
+        Args:
+            trace: Name of the trace, as run or import_trace returned it, or an example's key.
+            start: First round, from 0; round 0 reads the prompt.
+            stop: The round after the last one wanted.
+        """
+        return cast("list[object]", rounds_of(_find(studio, trace), int(start), int(stop)))
+
+    def example(key: str = "") -> dict[str, object]:
+        """
+        Show a recorded example: its text, settings, timeline and acceptance.
+
+        Args:
+            key: Key of the example; empty lists them.
+        """
+        if not key:
+            return {"examples": {r.key: r.title for r in studio.recordings.all.values()}}
+        if key not in studio.recordings.all:
+            keys = ", ".join(studio.recordings.all)
+            raise gr.Error(
+                f"There is no example {key!r}; there are: {keys}.", print_exception=False
+            )
+        return cast("dict[str, object]", overview_of(_find(studio, key)))
+
+    def export_trace(trace: str) -> str:
+        """
+        Return a stored trace as a file, .json.gz, that import_trace and the command line read.
+
+        Args:
+            trace: Name of the trace, or an example's key.
+        """
+        return _trace_file(_find(studio, trace))
+
+    def export_html(trace: str) -> str:
+        """
+        Return a stored trace as one HTML file that replays it without a network.
+
+        Args:
+            trace: Name of the trace, or an example's key.
+        """
+        found = _find(studio, trace)
+        return _file(
+            f"draftscope-{found.name}.html", replay_html(found.trace, found.origin).encode()
+        )
+
+    def import_trace(file: str, request: gr.Request | None = None) -> dict[str, object]:
+        """
+        Open a trace file. Returns its overview; the field "id" is the name for rounds and exports.
+
+        Args:
+            file: A trace, .json.gz or .json.
+        """
+        trace = _told(lambda: read(Path(file)))
+        stored = studio.shelf.add(_user(request), "From a file", trace)
+        studio.shelf.tidy()
+        return cast("dict[str, object]", overview_of(Found(stored.name, stored.origin, trace)))
+
+    _named(studio, run, _order_fields(), _run_results())
+    name = gr.Textbox(label="trace")
+    numbers = [gr.Number(0, precision=0, label="start"), gr.Number(8, precision=0, label="stop")]
+    _named(studio, rounds, [name, *numbers], [gr.JSON(label="rounds")])
+    _named(studio, example, [gr.Textbox("", label="key")], [gr.JSON(label="overview")])
+    _named(studio, export_trace, [name], [gr.File(label="trace file")])
+    _named(studio, export_html, [name], [gr.File(label="replay")])
+    _named(studio, import_trace, [gr.File(label="file")], [gr.JSON(label="overview")])
+
+
+def _order_fields() -> Sequence[Component]:
+    strings = cast("dict[str, str]", {"type": "array", "items": {"type": "string"}})
+    return [
+        gr.Textbox(label="prompt"),
+        gr.Textbox("speculative_sampling", label="method"),
+        Api({}, {"type": "object"}, label="config"),
+        gr.Checkbox(True, label="chat"),
+        gr.Number(0.0, label="temperature"),
+        gr.Number(0, precision=0, label="top_k"),
+        gr.Number(1.0, label="top_p"),
+        gr.Number(0, precision=0, label="seed"),
+        gr.Number(48, precision=0, label="max_new_tokens"),
+        Api([], strings, label="stop"),
+        gr.Textbox("default", label="target"),
+        gr.Textbox("", label="draft"),
+    ]
+
+
+def _run_results() -> Sequence[Component]:
+    return [gr.Textbox(label="text"), gr.JSON(label="summary"), gr.File(label="trace file")]
+
+
+def _named(
+    studio: Studio,
+    work: Callable[..., object],
+    inputs: Sequence[Component],
+    outputs: Sequence[Component],
+) -> None:
+    """Make a function an endpoint under its own name; its components are never drawn."""
+    for component in (*inputs, *outputs):
+        component.visible = False
+    gr.Button(visible=False).click(
+        work,
+        inputs=list(inputs),
+        outputs=list(outputs),
+        api_name=work.__name__,
+        show_progress="hidden",
+        concurrency_limit=studio.limits.runs_at_once + studio.limits.runs_waiting,
+        concurrency_id=work.__name__,
+    )
+
+
+def _told(work: Callable[[], Result]) -> Result:
+    """Return what `work` returns; its refusal becomes the caller's sentence."""
+    try:
+        return work()
+    except (OrderError, TraceError) as error:
+        raise gr.Error(str(error), print_exception=False) from None
+
+
+def _find(studio: Studio, name: str) -> Found:
+    try:
+        return studio.find(name)
+    except KeyError as error:
+        raise gr.Error(str(error.args[0]), print_exception=False) from None
+
+
+def _user(request: gr.Request | None) -> str:
+    return (request.session_hash if request else None) or ""
+
+
+def _trace_file(found: Found) -> str:
+    return _file(f"draftscope-{found.name}.json.gz", dumps(found.trace))
+
+
+def _file(name: str, data: bytes) -> str:
+    """Write a file for a caller to fetch, into Gradio's cache, which empties itself."""
+    return save_bytes_to_cache(data, name, str(get_upload_folder()))

@@ -1,0 +1,174 @@
+/* Mounts the Explore page and joins it to the server. Runs with Gradio's element, trigger, props, server and watch. */
+const D = window.Draftscope;
+const { prefix, plotly, pages, examples, linkCharacters } = props.settings;
+const mount = element.querySelector(".ds-mount");
+
+/* -- the server over plain HTTP -- */
+const address = (path) => new URL(`${prefix}/${path}`, document.baseURI).href;
+const traceAddress = (name, rest = "") => address(`traces/${encodeURIComponent(name)}${rest}`);
+
+async function ask(url, options) {
+  const answer = await fetch(url, options);
+  const body = await answer.json();
+  if (!answer.ok) throw new Error(body.error ?? `The server answered ${answer.status}.`);
+  return body;
+}
+
+const fetchRounds = (name, from, to) => ask(traceAddress(name, `/rounds?from=${from}&to=${to}`));
+
+function download(file) {
+  const link = D.h("a", { href: traceAddress(store.overview.id, `/${file}`), download: "" });
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+const library = new Promise((loaded, failed) => {
+  const tag = D.h("script", { src: new URL(plotly, document.baseURI).href });
+  tag.onload = () => loaded(window.Plotly);
+  tag.onerror = () => failed(new Error("The chart library could not be loaded."));
+  document.head.append(tag);
+});
+
+/* -- what is on the page: one of the examples, a run of this visit, or a file -- */
+const own = new Map(); // runs and files of this visit by name: { title, order }, where a file has no order
+let shown = null; // name
+let wanted = null; // order of the newest run
+
+const orderOf = (name) => examples.find((one) => one.key === name)?.order ?? own.get(name)?.order ?? null;
+
+function params() {
+  if (examples.some((one) => one.key === shown)) return D.exampleParams(shown);
+  const order = orderOf(shown);
+  return order ? D.orderParams(controls.compact(order), linkCharacters) : D.exampleParams(null);
+}
+
+const store = D.createStore({ fetchRounds });
+const view = D.mountExplore(mount, {
+  store,
+  params,
+  pages,
+  plotly: library,
+  side: false,
+  onChange: () => view.root.classList.toggle("ds-side-open"),
+  exports: [
+    ["Trace, .json.gz", () => download("trace.json.gz")],
+    ["Replay, .html", () => download("replay.html")],
+  ],
+});
+window.draftscope = view;
+
+const side = D.h("aside", { class: "ds-side", "aria-label": "What to run" });
+view.root.classList.add("ds-with-side");
+view.root.querySelector(".ds-main").before(side);
+const places = { top: D.h("div"), strip: D.h("div") };
+view.root.querySelector(".ds-part-state").after(places.top);
+view.root.querySelector(".ds-part-strip").after(places.strip);
+
+function say(state, place) {
+  for (const [name, spot] of Object.entries(places)) spot.replaceChildren(...(state && name === place ? [state] : []));
+}
+
+function drawShown() {
+  const { overview } = store;
+  if (own.has(shown)) own.get(shown).title = overview.title;
+  controls.setShown(shown, [...own].map(([key, one]) => ({ key, title: one.title })));
+  controls.setTokens(overview.strip[0]?.tokens[0]?.position ?? null);
+}
+
+function show(name, { overview, rounds }, place) {
+  shown = name;
+  say(null);
+  store.setTrace(overview, rounds, place);
+  controls.setSettings(overview);
+  drawShown();
+  if (orderOf(name)) controls.setOrder(orderOf(name));
+  mount.removeAttribute("aria-busy");
+}
+
+async function openTrace(name, place = {}) {
+  try {
+    show(name, await ask(traceAddress(name, place.round ? `?round=${place.round}` : "")), place);
+  } catch (error) {
+    say(D.states.error(error.message), "top");
+  }
+}
+
+async function openFile(file) {
+  const user = encodeURIComponent(window.__gradio_session_hash__ ?? "");
+  try {
+    const opened = await ask(address(`traces?user=${user}`), { method: "POST", body: file });
+    own.set(opened.overview.id, { title: opened.overview.title, order: null });
+    show(opened.overview.id, opened);
+  } catch (error) {
+    say(D.states.error(error.message), "top");
+  }
+}
+
+element.addEventListener("dragover", (event) => event.preventDefault());
+element.addEventListener("drop", (event) => {
+  event.preventDefault();
+  if (event.dataTransfer.files[0]) openFile(event.dataTransfer.files[0]);
+});
+
+/* -- runs -- */
+const live = D.followRuns(store, {
+  fetchTrace: (name) => ask(traceAddress(name)),
+  fetchRounds,
+  say,
+  cancel: (name) => server.cancel(name),
+  resume(name) {
+    controls.setBusy(true);
+    live.expect();
+    trigger("resume", { name });
+  },
+  begin(name) {
+    if (!own.has(name)) own.set(name, { title: "", order: wanted });
+    shown = name;
+  },
+  grow: drawShown,
+  end(message) {
+    controls.setBusy(false);
+    if (message.phase === "error" && !controls.setError(message.field, message.words)) {
+      say(D.states.error(message.words), "top");
+    }
+  },
+});
+watch("value", () => live.take(props.value));
+
+const controls = D.mountControls(side, {
+  examples,
+  run(order) {
+    wanted = order;
+    controls.setBusy(true);
+    view.root.classList.remove("ds-side-open");
+    live.expect();
+    trigger("run", { order });
+  },
+  cancel: live.stop,
+  open: openTrace,
+  file: openFile,
+});
+
+/* -- first view: what the address says; a run that no example is gets its fields filled, and waits to be run -- */
+async function start() {
+  const link = D.readLink();
+  const place = D.readPlace();
+  const named = examples.some((one) => one.key === link.example);
+  await openTrace(named ? link.example : examples[0].key, named || !link.order ? place : {});
+  controls.setCatalogue(await server.controls());
+  if (!link.order) return;
+  const words = (order) => JSON.stringify(controls.compact(order));
+  const found = examples.find((one) => words(one.order) === words(link.order));
+  if (found) {
+    await openTrace(found.key, place);
+    return;
+  }
+  controls.setOrder(link.order);
+  say(D.states.empty("This link sets up a run. The recorded example stays until its first round arrives.", {
+    label: "Run it",
+    act: controls.start,
+  }), "top");
+}
+
+start();

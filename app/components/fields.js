@@ -1,0 +1,82 @@
+/* Fields made from a method's own declarations: a name on the left, a short value on the right. */
+((D) => {
+  "use strict";
+
+  const isNumber = (spec) => spec.type === "integer" || spec.type === "number";
+
+  /** A list as people read it: numbers with dots, words with commas; a line break as \n. */
+  const listed = (values) =>
+    values.every((value) => typeof value === "number")
+      ? values.join(" · ")
+      : values.map((value) => String(value).replaceAll("\n", "\\n")).join(", ");
+
+  const shown = (value) => (Array.isArray(value) ? listed(value) : String(value ?? ""));
+
+  const asNumber = (text) => (text !== "" && Number.isFinite(Number(text)) ? Number(text) : text);
+
+  /** What a field's text means; what cannot be read goes on as text, and the server says what is allowed. */
+  function meant(text, spec) {
+    const words = text.trim();
+    if (isNumber(spec)) return words === "" ? spec.default : asNumber(words);
+    if (!spec.type.startsWith("list of ")) return text;
+    if (words === "") return [];
+    if (spec.type === "list of string") return words.split(",").map((part) => part.trim().replaceAll("\\n", "\n"));
+    return words.split(/[\s,;·]+/u).filter(Boolean).map(asNumber);
+  }
+
+  function help(spec) {
+    const { minimum, maximum } = spec;
+    const span = minimum === null || maximum === null ? "" : `${minimum} to ${maximum.toLocaleString("en")}`;
+    return [spec.description, span].filter(Boolean).join("; ") || null;
+  }
+
+  function choice(spec, value, on) {
+    const options = spec.choices.map((one) => D.h("option", { value: one, selected: one === value }, one));
+    return D.h("select", { on }, options);
+  }
+
+  function line(spec, value, on) {
+    const field = D.h("input", {
+      type: "text",
+      inputmode: isNumber(spec) ? "decimal" : null,
+      autocomplete: "off",
+      spellcheck: "false",
+      maxlength: 400,
+      placeholder: spec.type.startsWith("list of ") ? "none" : null,
+      on,
+    });
+    field.value = shown(value);
+    return field;
+  }
+
+  /** One row; `read` gives its value. */
+  function row(name, spec, value, changed) {
+    const on = { change: changed, input: changed };
+    const isSwitch = spec.type === "boolean";
+    const field = isSwitch
+      ? D.h("input", { type: "checkbox", checked: value === true, on })
+      : spec.choices ? choice(spec, value, on) : line(spec, value, on);
+    const root = D.h("label", { class: "ds-set", title: help(spec), "data-field": name }, D.h("span", null, spec.title), field);
+    return { root, read: () => (isSwitch ? field.checked : meant(field.value, spec)) };
+  }
+
+  /** Rows for a list of declarations; `read` gives their values by name. */
+  D.fieldRows = (specs, values, prefix, changed) => {
+    const made = specs.map((spec) => [spec.name, row(prefix + spec.name, spec, values[spec.name] ?? spec.default, changed)]);
+    return {
+      elements: made.map(([, one]) => one.root),
+      read: () => Object.fromEntries(made.map(([name, one]) => [name, one.read()])),
+    };
+  };
+
+  /** The values that differ from their declarations' own, in a fixed order: for comparing, and for links. */
+  D.unusual = (values, specs) =>
+    Object.fromEntries(
+      Object.entries(values)
+        .filter(([name, value]) => {
+          const spec = specs.find((one) => one.name === name);
+          return !spec || JSON.stringify(value) !== JSON.stringify(spec.default);
+        })
+        .sort(),
+    );
+})((window.Draftscope = window.Draftscope ?? {}));

@@ -1,0 +1,100 @@
+/* A run under way: messages come in, the store grows, and what happens is said. It knows no field and no address. */
+((D) => {
+  "use strict";
+
+  const MEGA = 1e6;
+  const OVER = new Set(["done", "cancelled", "error"]);
+
+  /** The overview as it is after a growth. */
+  const grown = (before, growth) => ({
+    ...before,
+    ...growth.changed,
+    strip: [...(before?.strip ?? []).slice(0, growth.at), ...growth.strip],
+    scrub: [...(before?.scrub ?? []).slice(0, growth.at), ...growth.scrub],
+  });
+
+  /** How far a text is, with the way out; the strip itself shows that more is coming. */
+  const progress = (words, stop) =>
+    D.h("p", { class: "ds-running", role: "status" }, D.h("span", { class: "ds-note" }, words),
+      D.h("button", { class: "ds-button", type: "button", on: { click: stop } }, "Cancel"));
+
+  function loadingWords({ words, done, total }) {
+    return total > 0 ? `${words}, ${Math.round(done / MEGA)} of ${Math.round(total / MEGA)} MB.` : `${words}.`;
+  }
+
+  /**
+   * Follow runs into `store`.
+   *
+   * `fetchTrace(name)` and `fetchRounds(name, from, to)` bring what a lost message held; `say(state, place)` shows what
+   * happens; `cancel(name)` and `resume(name)` ask the server; `begin(name)` comes before a run's first round is shown,
+   * `grow()` after each of its rounds, `end(message)` once.
+   */
+  D.followRuns = (store, { fetchTrace, fetchRounds, say, cancel, resume, begin, grow, end }) => {
+    let run = null; // { name, next, overview }
+    let wantsCancel = false;
+    let chain = Promise.resolve();
+
+    function stop() {
+      wantsCancel = true;
+      if (run?.name) cancel(run.name);
+    }
+
+    function tell(message) {
+      const { phase, words } = message;
+      if (phase === "waiting") say(D.states.loading(words || "Starting.", { cancel: stop }), "top");
+      else if (phase === "loading") say(D.states.loading(loadingWords(message), { ...message, cancel: stop }), "top");
+      else if (phase === "decoding") say(progress(words, stop), "strip");
+      else if (phase === "cancelled") {
+        const { name } = run;
+        say(D.states.cancelled(words, { resume: message.resumable ? () => resume(name) : null }), "top");
+      } else say(null);
+    }
+
+    /** Take the place of lost messages: all that the server holds by now. */
+    async function catchUp() {
+      const { overview } = await fetchTrace(run.name);
+      let from = store.overview?.id === run.name ? store.order.length : 0;
+      const views = [];
+      while (from < overview.rounds) {
+        const page = await fetchRounds(run.name, from, overview.rounds);
+        if (!page.length) break;
+        views.push(...page);
+        from += page.length;
+      }
+      run.overview = { ...overview, finished: false };
+      store.update(run.overview, views);
+    }
+
+    async function handle(message) {
+      if (message.number === 0) run = { name: message.run, next: 0, overview: null };
+      else if (run?.name !== message.run) run = { name: message.run, next: 0, overview: null };
+      if (message.number < run.next) return;
+      const lost = message.number > run.next;
+      run.next = message.number + 1;
+      if (message.number === 0 && wantsCancel) cancel(run.name);
+      if (message.growth) {
+        begin(run.name);
+        if (lost) await catchUp();
+        run.overview = grown(run.overview, message.growth);
+        store.update(run.overview, message.rounds);
+        grow();
+      }
+      tell(message);
+      if (OVER.has(message.phase)) end(message);
+    }
+
+    return {
+      stop,
+      /** A run was asked for. */
+      expect() {
+        wantsCancel = false;
+        say(D.states.loading("Starting.", { cancel: stop }), "top");
+      },
+      /** A message came; they are handled one after the other. */
+      take(message) {
+        if (!message?.phase) return;
+        chain = chain.then(() => handle(message)).catch((error) => store.emit("trouble", error));
+      },
+    };
+  };
+})((window.Draftscope = window.Draftscope ?? {}));

@@ -1,0 +1,77 @@
+"""Explore: one method, one prompt, every round. Wires the explorer to the runner.
+
+The trace shown first is a recorded one, so that nothing is computed until someone presses Run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import gradio as gr
+
+from app.components.explorer import Explorer
+from app.controls import Catalogue, catalogue
+from app.messages import Message
+from app.orders import ModelsOrder, OrderError, read_order
+from app.routes import PREFIX, assets
+from app.studio import Studio
+
+NAME = "Explore"
+
+
+def explore(studio: Studio, pages: list[dict[str, str]]) -> None:
+    """Build the page inside the current Blocks. `pages` are the entries of the navigation."""
+    limits = studio.limits
+
+    def controls(_: object = None) -> Catalogue:
+        return catalogue(limits, studio.engines.has(ModelsOrder()))
+
+    def cancel(name: str) -> None:
+        studio.runner.cancel(name)
+
+    explorer = Explorer(
+        settings={
+            "prefix": PREFIX,
+            "plotly": assets()["plotly.js"].url,
+            "pages": pages,
+            "linkCharacters": limits.link_characters,
+            "examples": [
+                {"key": r.key, "title": r.title, "order": r.order}
+                for r in studio.recordings.all.values()
+            ],
+        },
+        server_functions=[controls, cancel],
+        elem_id="explorer",
+    )
+
+    async def run(event: gr.EventData, request: gr.Request) -> AsyncIterator[Message]:
+        try:
+            order = read_order(event.order, limits)
+        except OrderError as error:
+            yield {
+                "run": "",
+                "number": 0,
+                "phase": "error",
+                "field": error.field,
+                "words": str(error),
+            }
+            return
+        async for message in studio.runner.run(request.session_hash or "", order):
+            yield message
+
+    async def resume(event: gr.EventData) -> AsyncIterator[Message]:
+        async for message in studio.runner.resume(str(event.name)):
+            yield message
+
+    for listen, work in ((explorer.run, run), (explorer.resume, resume)):
+        listen(
+            work,
+            inputs=None,
+            outputs=explorer,
+            show_progress="hidden",
+            trigger_mode="multiple",
+            concurrency_limit=limits.runs_at_once + limits.runs_waiting,
+            concurrency_id="runs",
+            api_name=f"explorer_{work.__name__}",
+            api_visibility="private",
+        )

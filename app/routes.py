@@ -1,0 +1,199 @@
+"""Plain HTTP beside the page: scripts and styles, traces and their rounds, downloads, one upload.
+
+Scripts are served by the app itself under their content's hash, so that a browser keeps them. Knows
+no Gradio.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+import msgspec
+from plotly.offline import get_plotlyjs
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+
+from app.studio import PAGE, Found, Studio, overview_of, rounds_of
+from core.trace_io import TraceError, dumps, loads
+from viz.export import to_csv
+from viz.replay import page_script, page_style, replay_html
+
+PREFIX = "draftscope"  # of all paths below
+APP = Path(__file__).resolve().parent
+_FOREVER = "public, max-age=31536000, immutable"
+_SCRIPTS = ("fields", "controls", "link", "live")  # ours, after the page's own
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One file for the browser, compressed; its path `url` changes with the content."""
+
+    url: str
+    media: str
+    packed: bytes
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Return the page's script, its style and the chart library, by name."""
+    own = "\n".join((APP / "components" / f"{name}.js").read_text("utf-8") for name in _SCRIPTS)
+    return {
+        "page.js": _asset("page.js", "text/javascript", f"{page_script()}\n{own}"),
+        "page.css": _asset(
+            "page.css", "text/css", f"{page_style()}\n{(APP / 'app.css').read_text('utf-8')}"
+        ),
+        "plotly.js": _asset("plotly.js", "text/javascript", get_plotlyjs()),
+    }
+
+
+def _asset(name: str, media: str, text: str) -> Asset:
+    data = text.encode()
+    digest = hashlib.blake2b(data, digest_size=8).hexdigest()
+    return Asset(
+        f"{PREFIX}/assets/{digest}/{name}",
+        f"{media}; charset=utf-8",
+        gzip.compress(data, 6, mtime=0),
+    )
+
+
+def mount(studio: Studio) -> Mount:
+    """Return the routes of one server."""
+
+    def found(answer: Callable[[Found, Request], Response]) -> Callable[[Request], Response]:
+        def endpoint(request: Request) -> Response:
+            try:
+                return answer(studio.find(request.path_params["name"]), request)
+            except KeyError as error:
+                return _refused(404, str(error.args[0]))
+
+        return endpoint
+
+    @lru_cache(maxsize=32)
+    def recorded(name: str, first: int) -> bytes:
+        return _opened(studio.find(name), first)
+
+    def opened(found: Found, request: Request) -> bytes:
+        first = _page_of(found, request)
+        return (
+            recorded(found.name, first)
+            if found.name in studio.recordings.all
+            else _opened(found, first)
+        )
+
+    async def open_file(request: Request) -> Response:
+        data = await _body(request, studio.limits.file_bytes)
+        if data is None:
+            return _refused(
+                413,
+                f"The file is too large; {studio.limits.file_bytes // 2**20} MiB are allowed here.",
+            )
+        try:
+            trace = await run_in_threadpool(loads, data)
+        except TraceError as error:
+            return _refused(400, str(error))
+        stored = studio.shelf.add(request.query_params.get("user", ""), "From a file", trace)
+        studio.shelf.tidy()
+        return _packed(
+            await run_in_threadpool(_opened, Found(stored.name, stored.origin, trace), 0)
+        )
+
+    one = "/traces/{name:str}"
+    return Mount(
+        f"/{PREFIX}",
+        routes=[
+            Route("/assets/{digest:str}/{name:str}", _serve_asset),
+            Route("/traces", open_file, methods=["POST"]),
+            Route(one, found(lambda found, request: _packed(opened(found, request)))),
+            Route(f"{one}/rounds", found(_rounds)),
+            Route(f"{one}/trace.json.gz", found(_file)),
+            Route(f"{one}/replay.html", found(_replay)),
+            Route(f"{one}/{{table:str}}.csv", found(_table)),
+        ],
+    )
+
+
+def _serve_asset(request: Request) -> Response:
+    asset = assets().get(request.path_params["name"])
+    if asset is None:
+        return _refused(404, "There is no such file.")
+    headers = {"Cache-Control": _FOREVER, "Content-Encoding": "gzip"}
+    return Response(asset.packed, media_type=asset.media, headers=headers)
+
+
+def _opened(found: Found, first: int) -> bytes:
+    """Return the overview and the page of rounds that begins with `first`, as compressed JSON."""
+    page = {"overview": overview_of(found), "rounds": rounds_of(found, first, first + PAGE)}
+    return gzip.compress(msgspec.json.encode(page), 4, mtime=0)
+
+
+def _page_of(found: Found, request: Request) -> int:
+    """Return the first round of the page that holds the round asked for."""
+    wanted = min(_number(request, "round", 0), max(0, len(found.trace.rounds) - 1))
+    return wanted // PAGE * PAGE
+
+
+def _rounds(found: Found, request: Request) -> Response:
+    start = _number(request, "from", 0)
+    views = rounds_of(found, start, _number(request, "to", start + PAGE))
+    return _packed(gzip.compress(msgspec.json.encode(views), 4, mtime=0))
+
+
+def _file(found: Found, request: Request) -> Response:
+    return _download(dumps(found.trace), "application/gzip", f"draftscope-{found.name}.json.gz")
+
+
+def _replay(found: Found, request: Request) -> Response:
+    html = replay_html(found.trace, found.origin)
+    return _download(html.encode(), "text/html; charset=utf-8", f"draftscope-{found.name}.html")
+
+
+def _table(found: Found, request: Request) -> Response:
+    table = request.path_params["table"]
+    if table not in ("rounds", "nodes", "darts"):
+        return _refused(404, "There are the tables rounds, nodes and darts.")
+    return _download(
+        to_csv(found.trace, table).encode(),
+        "text/csv; charset=utf-8",
+        f"draftscope-{found.name}-{table}.csv",
+    )
+
+
+async def _body(request: Request, most: int) -> bytes | None:
+    """Return the request's body, or None as soon as it is longer than `most` bytes."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _number(request: Request, name: str, otherwise: int) -> int:
+    text = request.query_params.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 10 else otherwise
+
+
+def _packed(data: bytes) -> Response:
+    headers = {"Cache-Control": "no-cache", "Content-Encoding": "gzip"}
+    return Response(data, media_type="application/json", headers=headers)
+
+
+def _download(data: bytes, media: str, name: str) -> Response:
+    return Response(
+        data, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'}
+    )
+
+
+def _refused(status: int, sentence: str) -> Response:
+    return Response(
+        msgspec.json.encode({"error": sentence}), status_code=status, media_type="application/json"
+    )

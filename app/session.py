@@ -1,0 +1,102 @@
+"""The traces of the users: each under a name that cannot be guessed, the last few per user.
+
+In all they take so much memory and no more. Knows no browser and no model. A user is a session's
+hash; whoever has a trace's name may read it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from threading import Event, Lock
+
+from app.limits import Limits
+from core.trace import Trace
+
+
+@dataclass(slots=True)
+class Stored:
+    """One run or opened file; `trace` is None before the first round, `steps` go on with a run."""
+
+    name: str
+    user: str
+    origin: str  # opens the source line: "Your run", "From a file"
+    trace: Trace | None = None
+    steps: Iterator[Trace] | None = None
+    cancelled: Event = field(default_factory=Event)
+    running: bool = False
+
+
+class Shelf:
+    """All traces that this server keeps."""
+
+    def __init__(
+        self, limits: Limits, name: Callable[[], str] = lambda: secrets.token_urlsafe(9)
+    ) -> None:
+        self._limits = limits
+        self._name = name
+        self._stored: OrderedDict[str, Stored] = OrderedDict()  # least recently used first
+        self._lock = Lock()
+
+    def add(self, user: str, origin: str, trace: Trace | None = None) -> Stored:
+        """Store a trace of `user` under a new name; `tidy` keeps the limits."""
+        stored = Stored(f"r{self._name()}", user, origin, trace)
+        with self._lock:
+            self._stored[stored.name] = stored
+        return stored
+
+    def get(self, name: str) -> Stored | None:
+        """Return a trace's entry, and count it as used."""
+        with self._lock:
+            found = self._stored.get(name)
+            if found is not None:
+                self._stored.move_to_end(name)
+            return found
+
+    def of(self, user: str) -> list[Stored]:
+        """Return a user's entries, the least recently used first."""
+        with self._lock:
+            return [stored for stored in self._stored.values() if stored.user == user]
+
+    def forget(self, user: str) -> None:
+        """The user is gone: stop what runs and drop all."""
+        with self._lock:
+            for stored in [s for s in self._stored.values() if s.user == user]:
+                self._drop(stored)
+
+    def tidy(self) -> None:
+        """Drop entries without a trace, then the least recently used; what runs stays."""
+        with self._lock:
+            idle = [stored for stored in self._stored.values() if not stored.running]
+            users = Counter(stored.user for stored in idle)
+            total = sum(numbers(stored.trace) for stored in self._stored.values())
+            for place, stored in enumerate(idle):
+                is_newest = place == len(idle) - 1
+                too_many = users[stored.user] > self._limits.runs_per_user
+                too_much = total > self._limits.stored_numbers and not is_newest
+                if stored.trace is None or too_many or too_much:
+                    users[stored.user] -= 1
+                    total -= numbers(stored.trace)
+                    self._drop(stored)
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    def _drop(self, stored: Stored) -> None:
+        stored.cancelled.set()
+        stored.steps = None
+        self._stored.pop(stored.name, None)
+
+
+def numbers(trace: Trace | None) -> int:
+    """Return about how many numbers a trace holds: its columns and the entries of its laws."""
+    if trace is None:
+        return 0
+    return sum(
+        30 * len(r.nodes.token)
+        + 6 * sum(len(law.token) for law in r.laws)
+        + 2 * sum(len(x.token) for x in r.residuals)
+        for r in trace.rounds
+    )

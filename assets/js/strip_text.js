@@ -1,0 +1,125 @@
+/* The tokens of the strip as elements: pieces, gaps, seams, lines. It knows no state. */
+((D) => {
+  "use strict";
+
+  const LONGEST = 24; // characters kept on one line when tokens abut: scripts without spaces must wrap
+  const PIECE = 12; // characters of a piece of a token longer than that
+
+  const KINDS = {
+    accepted: "drafted and accepted",
+    relaxed: "accepted by the relaxed rule",
+    correction: "correction, after a rejection",
+    bonus: "bonus, the whole draft stood",
+    plain: "plain step",
+  };
+
+  function piecesOf(text) {
+    const characters = D.characters(text);
+    if (characters.length <= LONGEST) return [text];
+    const pieces = [];
+    for (let start = 0; start < characters.length; start += PIECE)
+      pieces.push(characters.slice(start, start + PIECE).join(""));
+    return pieces;
+  }
+
+  /** One token as an element, or as several where it is too long for a line. */
+  function tokenElements(token, round, first, last) {
+    const { label } = token;
+    const bare = label.text === "" || /^[↵→␣␀-␡]+$/u.test(label.text);
+    const pieces = piecesOf(label.text || (token.joined ? "" : "·"));
+    return pieces.map((text, place) => {
+      const opens = first && place === 0;
+      const closes = place === pieces.length - 1;
+      const classes = [
+        "ds-tok",
+        `ds-is-${token.kind}`,
+        opens && "ds-first",
+        last && closes && "ds-last",
+        (token.joined || !closes) && "ds-joined",
+      ];
+      return D.h(
+        "span",
+        {
+          class: classes.filter(Boolean).join(" "),
+          "data-round": round.index,
+          "data-node": token.node ?? -1,
+          style: opens ? { "--digits": String(round.index).length } : {},
+        },
+        opens ? D.h("span", { class: "ds-num", "aria-hidden": "true" }, String(round.index)) : null,
+        label.space && place === 0 ? D.h("span", { class: "ds-gap" }, " ") : null,
+        D.h(
+          "bdi",
+          { class: `ds-word${bare ? " ds-mark" : ""}${label.special ? " ds-pill" : ""}` },
+          text,
+          D.underline(token.kind),
+          closes ? D.belowMark(token.kind) : null,
+        ),
+      );
+    });
+  }
+
+  function cutElement(round) {
+    if (!round.rejected.length) return null;
+    return D.h(
+      "span",
+      { class: "ds-tok ds-cuts", "data-round": round.index, "data-node": "" },
+      round.rejected.map((label) => [" ", D.token(label, { struck: true })]),
+    );
+  }
+
+  /** Group abutting tokens, so that no line breaks inside a word. */
+  function createFlow(parent) {
+    let group = null;
+    let length = 0;
+    return {
+      put(element, label, joins) {
+        const size = label ? D.characters(label.text).length : 0;
+        if (!group || !joins || length + size > LONGEST) {
+          group = D.h("span", { class: "ds-group" });
+          parent.append(group);
+          length = 0;
+        }
+        group.append(element);
+        length += size;
+      },
+      breakLine() {
+        parent.append(D.h("br"));
+        group = null;
+      },
+    };
+  }
+
+  /** Put the whole text into `parent`; with `showCuts`, what was thrown away stands struck before its correction. */
+  D.fillStrip = (parent, overview, showCuts) => {
+    const flow = createFlow(parent);
+    for (const round of overview.strip) {
+      round.tokens.forEach((token, place) => {
+        const last = place === round.tokens.length - 1;
+        if (showCuts && last && round.rejected.length) flow.put(cutElement(round), null, false);
+        tokenElements(token, round, place === 0, last).forEach((element, piece) =>
+          flow.put(element, token.label, piece === 0 && !token.label.space),
+        );
+        if (token.label.breaks) flow.breakLine();
+      });
+    }
+  };
+
+  /** What stands where the next round will: a grey word after the last seam, dashes in the next line. */
+  D.drafting = () => {
+    const word = D.h("span", { class: "ds-word" }, "drafting…");
+    return [
+      D.h("span", { class: "ds-group" }, D.h("span", { class: "ds-tok ds-first ds-drafting" }, word)),
+      D.skeleton(),
+    ];
+  };
+
+  /** Legend of the kinds of tokens that occur. */
+  D.stripLegend = (overview) => {
+    const seen = new Set(overview.strip.flatMap((round) => round.tokens.map((token) => token.kind)));
+    const entries = Object.entries(KINDS)
+      .filter(([kind]) => seen.has(kind))
+      .map(([kind, words]) => [D.lineSample(kind), words]);
+    if (!entries.length) return "";
+    return D.legend([...entries, [D.swatch("seam"), "seam between rounds"]]);
+  };
+})((window.Draftscope = window.Draftscope ?? {}));

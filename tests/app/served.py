@@ -1,0 +1,30 @@
+"""The app on a free port for a test, with toy engines unless the test brings others."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from app.engines import Engines
+from app.limits import Limits
+from app.ui import App, build
+from tests.app.toys import ToyEngines
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def served(engines: Engines | None = None, limits: Limits | None = None) -> Iterator[tuple[App, str]]:
+    """Yield the app and its address."""
+    app = build(engines or ToyEngines(), limits)
+    port = free_port()
+    app.launch(prevent_thread_lock=True, server_port=port, quiet=True)
+    try:
+        yield app, f"http://127.0.0.1:{port}"
+    finally:
+        app.close(verbose=False)

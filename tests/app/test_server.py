@@ -1,0 +1,236 @@
+"""The running server: plain routes, named endpoints, MCP tools, many users at once, closed tabs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from gradio_client import Client, handle_file
+from gradio_client.exceptions import AppError
+
+from app.limits import Limits
+from app.orders import ModelsOrder
+from app.ui import App
+from core.registry import get
+from core.run import Request, Run
+from core.trace import token_ids
+from core.trace_io import dumps, loads
+from tests import sample_traces
+from tests.app.served import served
+from tests.app.toys import ToyEngines, toy_engine
+
+ORDER = {"method": "rsd", "config": {"drafter": "model"}, "temperature": 0.7, "max_new_tokens": 12}
+LIMITS = Limits(file_bytes=3_000_000, prompt_characters=200)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[App, str]]:
+    with served(ToyEngines(), LIMITS) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def url(server: tuple[App, str]) -> str:
+    return server[1]
+
+
+@pytest.fixture(scope="module")
+def client(url: str) -> Iterator[Client]:
+    made = Client(url, verbose=False)
+    yield made
+    made.close()
+
+
+def direct(prompt: str, seed: int) -> list[int]:
+    """Return what the core decodes for ORDER, without an app."""
+    request = Request(
+        prompt, get("rsd"), {"drafter": "model"}, temperature=0.7, seed=seed, max_new_tokens=12
+    )
+    run = Run(request, toy_engine(), time.perf_counter, "2026-01-01T00:00:00+00:00")
+    list(run)
+    return token_ids(run.trace())
+
+
+def test_the_page_asks_no_other_host(url: str) -> None:
+    page = httpx.get(url).text
+    config = json.loads(page.split("window.gradio_config = ")[1].split(";</script>")[0])
+    assert config["analytics_enabled"] is False
+    assert "fonts.googleapis" not in page
+    assert "fonts.googleapis" not in httpx.get(f"{url}/theme.css").text
+    assert config["stylesheets"] == []
+    assert config["footer_links"] == []
+
+
+def test_scripts_are_served_compressed_and_kept_by_the_browser(url: str) -> None:
+    from app.routes import assets
+
+    for asset in assets().values():
+        answer = httpx.get(f"{url}/{asset.url}")
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["cache-control"]
+        assert answer.headers["content-encoding"] == "gzip"
+        assert answer.content == gzip.decompress(asset.packed)
+    assert httpx.get(f"{url}/draftscope/assets/x/passwd").status_code == 404
+
+
+def test_every_recorded_example_opens(server: tuple[App, str]) -> None:
+    app, url = server
+    recordings = app.studio.recordings.all
+    assert len(recordings) >= 8
+    for key, recording in recordings.items():
+        page = httpx.get(f"{url}/draftscope/traces/{key}").json()
+        assert page["overview"]["id"] == key
+        assert page["overview"]["title"] == recording.title
+        assert page["overview"]["finished"] is True
+        assert page["rounds"][0]["index"] == 0
+
+
+def test_rounds_come_in_pages(url: str) -> None:
+    rounds = httpx.get(f"{url}/draftscope/traces/sky/rounds?from=2&to=4").json()
+    assert [view["index"] for view in rounds] == [2, 3]
+    assert httpx.get(f"{url}/draftscope/traces/sky/rounds?from=900&to=905").json() == []
+    assert httpx.get(f"{url}/draftscope/traces/sky/rounds?from=-1&to=x").json()[0]["index"] == 0
+
+
+def test_downloads_are_the_trace_itself(server: tuple[App, str]) -> None:
+    app, url = server
+    base = f"{url}/draftscope/traces/sky"
+    trace = app.studio.recordings.trace("sky")
+    answer = httpx.get(f"{base}/trace.json.gz")
+    assert loads(answer.content) == trace
+    assert answer.headers["content-disposition"] == 'attachment; filename="draftscope-sky.json.gz"'
+    assert httpx.get(f"{base}/replay.html").text.startswith("<!doctype html>")
+    assert httpx.get(f"{base}/darts.csv").text.startswith("round,dart,node")
+    assert httpx.get(f"{base}/secrets.csv").status_code == 404
+
+
+def test_an_unknown_trace_is_told_in_a_sentence(url: str) -> None:
+    answer = httpx.get(f"{url}/draftscope/traces/r0")
+    assert answer.status_code == 404
+    assert "no longer stored" in answer.json()["error"]
+
+
+def test_a_file_opens_like_an_example(url: str) -> None:
+    trace = sample_traces.hostile()
+    opened = httpx.post(f"{url}/draftscope/traces?user=u", content=dumps(trace)).json()
+    name = opened["overview"]["id"]
+    again = httpx.get(f"{url}/draftscope/traces/{name}").json()
+    assert again == opened
+    assert loads(httpx.get(f"{url}/draftscope/traces/{name}/trace.json.gz").content) == trace
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "words"),
+    [
+        (b"", 400, "empty"),
+        (b"no json", 400, "no JSON"),
+        (gzip.compress(b"{}"), 400, "schema_version"),
+        (bytes(3_000_001), 413, "2 MiB are allowed"),
+    ],
+)
+def test_a_bad_file_is_told_in_a_sentence(url: str, data: bytes, status: int, words: str) -> None:
+    answer = httpx.post(f"{url}/draftscope/traces", content=data)
+    assert answer.status_code == status
+    assert words in answer.json()["error"]
+
+
+def test_the_named_endpoints_do_what_the_page_does(client: Client) -> None:
+    text, about, file = client.predict("Why?", **ORDER, seed=3, api_name="/run")
+    trace = loads(Path(file).read_bytes())
+    assert trace.text == text
+    assert token_ids(trace) == direct("Why?", 3)
+    assert about["finish_reason"] == "length"
+    assert about["metrics"]["tokens_per_pass"] > 0
+    rounds = client.predict(about["trace"], 0, 2, api_name="/rounds")
+    assert [view["index"] for view in rounds] == [0, 1]
+    exported = client.predict(about["trace"], api_name="/export_trace")
+    assert loads(Path(exported).read_bytes()) == trace
+    replay = client.predict(about["trace"], api_name="/export_html")
+    assert Path(replay).read_text("utf-8").startswith("<!doctype html>")
+    opened = client.predict(handle_file(exported), api_name="/import_trace")
+    assert opened["source"].startswith("From a file")
+    assert client.predict(opened["id"], 0, 1, api_name="/rounds") == rounds[:1]
+
+
+def test_examples_are_listed_and_shown(client: Client) -> None:
+    listed = client.predict(api_name="/example")
+    assert listed["examples"]["sky"] == "Why the sky is blue"
+    assert client.predict("sky", api_name="/example")["id"] == "sky"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ({"prompt": "", "api_name": "/run"}, "The prompt is empty"),
+        ({"prompt": "x" * 201, "api_name": "/run"}, "200 are allowed"),
+        ({"prompt": "x", "temperature": 3, "api_name": "/run"}, "it may be 0 to 2"),
+        ({"trace": "r0", "api_name": "/rounds"}, "no longer stored"),
+        ({"key": "moon", "api_name": "/example"}, "there are: sky"),
+    ],
+)
+def test_an_endpoint_refuses_in_a_sentence(client: Client, call: dict[str, object], words: str) -> None:
+    with pytest.raises(AppError, match=words):
+        client.predict(**call)
+
+
+def test_only_named_endpoints_are_public(client: Client) -> None:
+    named = client.view_api(return_format="dict", print_info=False)
+    assert set(named["named_endpoints"]) == {
+        "/run", "/rounds", "/example", "/export_trace", "/export_html", "/import_trace"
+    }  # fmt: skip
+    assert not named["unnamed_endpoints"]
+
+
+def test_every_endpoint_is_a_tool_with_typed_and_explained_inputs(url: str) -> None:
+    tools = {tool["name"]: tool for tool in httpx.get(f"{url}/gradio_api/mcp/schema").json()}
+    assert {"run", "rounds", "example", "export_trace", "export_html", "import_trace"} == set(tools)
+    for tool in tools.values():
+        assert tool["description"].rstrip().endswith((".", "tool"))
+        for name, schema in tool["inputSchema"]["properties"].items():
+            assert isinstance(schema["type"], str), (tool["name"], name)
+            assert schema["description"], (tool["name"], name)
+    assert tools["run"]["inputSchema"]["required"] == ["prompt"]
+
+
+def test_twenty_clients_at_once_get_their_own_texts(url: str) -> None:
+    def one(user: int) -> tuple[str, list[int]]:
+        mine = Client(url, verbose=False)
+        try:
+            _, _, file = mine.predict(f"Prompt {user}", **ORDER, seed=user, api_name="/run")
+            trace = loads(Path(file).read_bytes())
+            return trace.prompt.text, token_ids(trace)
+        finally:
+            mine.close()
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(one, range(20)))
+    assert answers == [(f"Prompt {user}", direct(f"Prompt {user}", user)) for user in range(20)]
+
+
+def test_a_client_that_left_stops_its_run_and_leaves_nothing() -> None:
+    engines = ToyEngines(step_seconds=0.01)
+    engines.engine(ModelsOrder(), lambda done, total, words: None)
+    with served(engines) as (app, url):
+        mine = Client(url, verbose=False)
+        mine.submit("x", **{**ORDER, "max_new_tokens": 2000}, api_name="/run")
+        shelf = app.studio.shelf
+        wait_for(lambda: any(s.running and s.trace for s in shelf.of(mine.session_hash)))
+        stored = shelf.of(mine.session_hash)[0]
+        mine.close()
+        mine._heartbeat.join(timeout=0) if hasattr(mine, "_heartbeat") else None
+        shelf.forget(mine.session_hash)
+        wait_for(lambda: not stored.running)
+        assert shelf.of(mine.session_hash) == []
+
+
+def wait_for(met, seconds: float = 20.0) -> None:  # noqa: ANN001
+    ends = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < ends, "it did not happen in time"
+        time.sleep(0.05)
