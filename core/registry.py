@@ -13,13 +13,15 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 import core.methods
 from core.decode import Decoder
 from core.models.base import LanguageModel
+
+Value = str | int | float | bool | None | list[int | float | str]
 
 
 class MethodConfig(BaseModel):
@@ -27,21 +29,16 @@ class MethodConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    def applied(self) -> dict[str, object]:
-        """Return the settings that take part, as JSON values: see `only_with`."""
-        values = self.model_dump(mode="json")
-        return {name: value for name, value in values.items() if self._applies(name)}
+    only_with: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Settings that matter only while another has a certain value: name -> (other, value)."""
 
-    def _applies(self, name: str) -> bool:
-        extra = type(self).model_fields[name].json_schema_extra
-        condition = extra.get("only_with") if isinstance(extra, dict) else None
-        wanted = condition if isinstance(condition, dict) else {}
-        return all(getattr(self, other) == value for other, value in wanted.items())
-
-
-def only_with(**settings: str) -> dict[str, JsonValue]:
-    """Mark a setting as one that matters only when another has a certain value (for `Field`)."""
-    return {"only_with": {**settings}}
+    def applied(self) -> dict[str, Value]:
+        """Return the settings that take part, as JSON values."""
+        values: dict[str, Value] = self.model_dump(mode="json")
+        idle = {
+            name for name, (other, value) in self.only_with.items() if getattr(self, other) != value
+        }
+        return {name: value for name, value in values.items() if name not in idle}
 
 
 @dataclass(frozen=True, slots=True)

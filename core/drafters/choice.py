@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from core.drafters.model import ModelDrafter
 from core.models.base import Session
 from core.models.views import View
-from core.registry import MethodConfig, Models, only_with
+from core.registry import MethodConfig, Models
 from core.shapes.base import StopPolicy, TreePolicy
 
 Layer = Annotated[int, Field(ge=0)]
@@ -18,6 +18,11 @@ Layer = Annotated[int, Field(ge=0)]
 
 class DraftModelConfig(MethodConfig):
     """Which model drafts."""
+
+    only_with: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "skip_layers": ("drafter", "skip"),
+        "exit_layer": ("drafter", "exit"),
+    }
 
     drafter: Literal["skip", "exit", "model"] = Field(
         "skip",
@@ -29,14 +34,12 @@ class DraftModelConfig(MethodConfig):
         (12, 18),
         title="Skipped layers",
         description="Layers that the drafter leaves out",
-        json_schema_extra=only_with(drafter="skip"),
         max_length=64,
     )
     exit_layer: int = Field(
         28,
         title="Exit layer",
         description="Layers that run before norm and head",
-        json_schema_extra=only_with(drafter="exit"),
         ge=1,
         le=200,
     )
