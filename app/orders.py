@@ -150,6 +150,8 @@ def _sentence(kind: type[BaseModel], name: str, given: object, reason: str) -> s
     if parameter.type == "string" and not parameter.choices:
         words = parameter.description[:1].lower() + parameter.description[1:]
         return f"{parameter.title} is {_shown(given)}; it may be {words}."
+    if reason.startswith("Value error, "):  # the config's own words
+        return f"{parameter.title} is {_shown(given)}: {reason.removeprefix('Value error, ')}."
     if isinstance(given, Sequence) and " item" in reason:  # too many or too few
         bound = reason.removeprefix("Tuple ").partition(",")[0]
         return f"{parameter.title} has {len(given)} values; {bound}."

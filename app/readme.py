@@ -1,4 +1,4 @@
-"""The part of the README that is generated: the table of methods. `python -m app.readme` writes it anew."""
+"""The generated part of the README, its table of methods: `python -m app.readme` writes it anew."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _row(method: Method) -> str:
 
 
 def with_table(text: str) -> str:
-    """Return the README's text with the table between its marks replaced; raise ValueError without them."""
+    """Return the README's text with a new table between its marks; ValueError without them."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

@@ -99,6 +99,9 @@ class Runner:
             yield teller.error("target", str(error))
         except (ValueError, RuntimeError, MemoryError) as error:
             yield teller.error("run", sentence(error))
+        except Exception as error:  # a mistake of ours: the page must not wait for ever
+            yield teller.error("run", f"The run failed: {sentence(error)}")
+            raise
         finally:
             stored.running = False
             self._line.leave(stored.name)

@@ -17,11 +17,11 @@ from app.limits import Limits, limits_of
 from app.pages.explore import NAME as EXPLORE
 from app.pages.explore import explore
 from app.recordings import FOLDER, Recordings
-from app.routes import assets, mount
+from app.routes import APP, assets, mount
 from app.studio import Studio
 
 PORT = 7860
-_SERIF = ("Iowan Old Style", "Palatino Linotype", "Georgia", "serif")
+_ABOUT = "Speculative decoding under the microscope: every drafting round, drawn and steppable."
 _SANS = ("-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
 PAGES = ((EXPLORE, "./"),)  # name and address of each page that exists
 
@@ -57,7 +57,7 @@ def build(
         explore(studio, pages)
         endpoints(studio)
         app.unload(_forget(studio))
-    app.queue(default_concurrency_limit=studio.limits.runs_at_once + studio.limits.runs_waiting)
+    app.queue(default_concurrency_limit=studio.limits.runs_at_once)
     return app
 
 
@@ -96,12 +96,14 @@ def _served(studio: Studio) -> dict[str, Any]:
     """Return what `launch` needs of us: look, routes, and nothing of Gradio's own frame."""
     style, page, chart = (assets()[name].url for name in ("page.css", "page.js", "plotly.js"))
     return {
-        "head": f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "head": f'<meta name="description" content="{_ABOUT}">'
+        f'<meta property="og:description" content="{_ABOUT}">'
         f'<link rel="stylesheet" href="{style}">'
         f'<link rel="preload" as="script" href="{page}">'
         f'<link rel="preload" as="script" href="{chart}">',
         "theme": Base(font=list(_SANS), font_mono=["monospace"]),
         "app_kwargs": {"routes": [mount(studio)]},
+        "favicon_path": str(APP / "favicon.png"),
         "footer_links": [],
         "run_history": False,
         "ssr_mode": False,

@@ -20,18 +20,19 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.commands import NEW_TOKENS, ours, theirs, without_record
-from benchmarks.pairs import Ratio, Timed, interleave, ratio
+from benchmarks.pairs import Ratio, interleave, ratio
 from benchmarks.prompts import PROMPTS
 from benchmarks.width import width_curve
 from core.engine import TokenizerText, load_engine
+from core.models.base import LanguageModel
 from core.models.loading import Loaded
-from core.record import record
 from core.run import Engine
 
 TOLERANCE = 0.05
+CONTROL = "control"
 EXIT, LENGTH = 28, 4
-LOOKUP = {"convention": "transformers", "ngram": 2, "length": 10}
-EARLY = {"drafter": "exit", "exit_layer": EXIT, "length": LENGTH}
+LOOKUP: dict[str, object] = {"convention": "transformers", "ngram": 2, "length": 10}
+EARLY: dict[str, object] = {"drafter": "exit", "exit_layer": EXIT, "length": LENGTH}
 THEIR_EARLY: dict[str, object] = {
     "assistant_early_exit": EXIT,
     "num_assistant_tokens": LENGTH,
@@ -42,7 +43,7 @@ THEIR_EARLY: dict[str, object] = {
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`theirs` over `ours`: how many times faster ours is."""
+    """A ratio of times under the name of what is divided by what."""
 
     name: str
     ratio: Ratio
@@ -51,56 +52,48 @@ class Comparison:
 def comparisons(
     engine: Engine, loaded: Loaded, prompts: Sequence[Sequence[int]], repeats: int
 ) -> list[Comparison]:
-    """Time every comparison; the control comes first and last."""
+    """Time every method three ways in turn (ours, theirs, ours without recording), controls around.
+
+    The control is our plain loop against itself, on a third of the prompts.
+    """
     target, model = engine.target, loaded.model
-
-    def cases(kind: str) -> list[tuple[Timed, Timed]]:
-        made = {
-            "control": lambda ids: (ours(target, ids, "plain", {}), ours(target, ids, "plain", {})),
-            "plain": lambda ids: (ours(target, ids, "plain", {}), theirs(model, ids)),
-            "lookup": lambda ids: (
-                ours(target, ids, "prompt_lookup", LOOKUP),
-                theirs(model, ids, prompt_lookup_num_tokens=10, max_matching_ngram_size=2),
-            ),
-            "early exit": lambda ids: (
-                ours(target, ids, "speculative_sampling", EARLY),
-                theirs(model, ids, **THEIR_EARLY),
-            ),
-        }
-        for name, method, config in (
-            ("plain, recording", "plain", {}),
-            ("lookup, recording", "prompt_lookup", LOOKUP),
-            ("early exit, recording", "speculative_sampling", EARLY),
-        ):
-            made[name] = lambda ids, method=method, config=config: (
+    methods: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
+        "plain": ("plain", {}, {}),
+        "lookup": ("prompt_lookup", LOOKUP, {"prompt_lookup_num_tokens": 10}),
+        "early exit": ("speculative_sampling", EARLY, THEIR_EARLY),
+    }
+    found = [_control(target, prompts, repeats)]
+    for name, (method, config, options) in methods.items():
+        cases = [
+            (
+                ours(target, ids, method, config),
+                theirs(model, ids, **options),
                 ours(target, ids, method, config, without_record),
-                ours(target, ids, method, config, record),
             )
-        return [made[kind](ids) for ids in prompts]
+            for ids in prompts
+        ]
+        interleave(cases[:1], 1)  # warm
+        times = interleave(cases, repeats)
+        found.append(Comparison(f"generate / ours, {name}", ratio([(t[0], t[1]) for t in times])))
+        found.append(Comparison(f"recording / not, {name}", ratio([(t[2], t[0]) for t in times])))
+        print(*map(_line, found[-2:]), sep="\n", flush=True)
+    return [*found, _control(target, prompts, repeats)]
 
-    order = (
-        "control",
-        "plain",
-        "lookup",
-        "early exit",
-        "plain, recording",
-        "lookup, recording",
-        "early exit, recording",
-        "control",
-    )
-    found: list[Comparison] = []
-    for kind in order:
-        pairs = cases(kind)
-        interleave(pairs[:1], 1)  # warm
-        found.append(Comparison(kind, ratio(interleave(pairs, repeats))))
-        print(_line(found[-1]), flush=True)
-    return found
+
+def _control(target: LanguageModel, prompts: Sequence[Sequence[int]], repeats: int) -> Comparison:
+    cases = [
+        (ours(target, ids, "plain", {}), ours(target, ids, "plain", {})) for ids in prompts[::3]
+    ]
+    interleave(cases[:1], 1)
+    made = Comparison(CONTROL, ratio([(t[0], t[1]) for t in interleave(cases, repeats)]))
+    print(_line(made), flush=True)
+    return made
 
 
 def _line(made: Comparison) -> str:
     r = made.ratio
     return (
-        f"{made.name:22} {r.median:.3f} [{r.low:.3f}, {r.high:.3f}]  "
+        f"{made.name:30} {r.median:.3f} [{r.low:.3f}, {r.high:.3f}]  "
         f"{r.seconds[0]:.2f} s against {r.seconds[1]:.2f} s, {r.pairs} pairs"
     )
 
@@ -129,12 +122,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     print(
         f"{len(prompts)} prompts x {NEW_TOKENS} tokens x {options.repeats} repeats; "
-        "ratio = second / first"
+        "medians of interleaved ratios, 95 % bootstrap intervals"
     )
     found = comparisons(engine, engine.text.loaded, prompts, options.repeats)
     curve = width_curve(engine.target, prompts[0] * 4)
     print("verify width:", ", ".join(f"T({n})/T(1) = {t / curve[1]:.2f}" for n, t in curve.items()))
-    void = [c for c in found if c.name == "control" and abs(c.ratio.median - 1) > TOLERANCE]
+    void = [c for c in found if c.name == CONTROL and abs(c.ratio.median - 1) > TOLERANCE]
     if options.out:
         report = {
             "date": datetime.now(UTC).date().isoformat(),

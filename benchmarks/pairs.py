@@ -25,16 +25,14 @@ class Ratio:
     seconds: tuple[float, float]
 
 
-def interleave(cases: Sequence[tuple[Timed, Timed]], repeats: int) -> list[tuple[float, float]]:
-    """Run every (a, b) `repeats` times, a first in even repeats and b first in odd ones."""
-    times: list[tuple[float, float]] = []
+def interleave(cases: Sequence[Sequence[Timed]], repeats: int) -> list[list[float]]:
+    """Run every case's commands `repeats` times, in turn forwards and backwards; return seconds."""
+    times: list[list[float]] = []
     for repeat in range(repeats):
-        for a, b in cases:
-            if repeat % 2:
-                second = b()
-                times.append((a(), second))
-            else:
-                times.append((a(), b()))
+        for commands in cases:
+            order = range(len(commands))
+            made = {i: commands[i]() for i in (reversed(order) if repeat % 2 else order)}
+            times.append([made[i] for i in order])
     return times
 
 

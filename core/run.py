@@ -124,10 +124,13 @@ class Run:
         )
         self.prompt_ids: Sequence[int] = ids
         self.rounds: list[Round] = []
+        self._spelled = {token: engine.text.spell(token) for token in ids}
 
     def __iter__(self) -> Iterator[Round]:
         for made in decode(self._state, self._dice, self._clock):
             self.rounds.append(made)
+            for token in _tokens(made) - self._spelled.keys():
+                self._spelled[token] = self._engine.text.spell(token)
             yield made
 
     @property
@@ -139,7 +142,6 @@ class Run:
         request, engine, text = self.request, self._engine, self._engine.text
         rounds = list(self.rounds)
         generated = [token for r in rounds for token in r.outcome.emitted]
-        seen = _tokens(self.prompt_ids, rounds)
         drafts = request.method.drafts_with_second_model(self.config)
         words = b"".join(text.spell(t) for t in generated if t not in text.special)
         return Trace(
@@ -166,8 +168,8 @@ class Run:
                 messages=[Message(role="user", content=request.prompt)] if request.chat else None,
                 token_ids=list(self.prompt_ids),
             ),
-            vocabulary={token: text.spell(token) for token in sorted(seen)},
-            special=sorted(text.special & seen),
+            vocabulary=dict(sorted(self._spelled.items())),
+            special=sorted(text.special & self._spelled.keys()),
             rounds=rounds,
             text=self._endings.trimmed(words.decode(errors="replace")),
             finish_reason=reason or self._state.finished or "cancelled",
@@ -177,15 +179,13 @@ class Run:
         )
 
 
-def _tokens(prompt: Sequence[int], rounds: Sequence[Round]) -> set[int]:
-    """Return every token id that occurs anywhere in the record."""
-    seen = set(prompt)
-    for r in rounds:
-        seen.update(r.nodes.token, r.outcome.emitted)
-        for law in (*r.laws, *r.residuals):
-            seen.update(law.token)
-        if r.outcome.final_top is not None:
-            seen.update(r.outcome.final_top.token)
+def _tokens(made: Round) -> set[int]:
+    """Return every token id that occurs anywhere in a round."""
+    seen = {*made.nodes.token, *made.outcome.emitted}
+    for law in (*made.laws, *made.residuals):
+        seen.update(law.token)
+    if made.outcome.final_top is not None:
+        seen.update(made.outcome.final_top.token)
     return seen
 
 

@@ -1,11 +1,12 @@
 """The enumerator of chance: runs real code once for every way its dice can fall.
 
-`law(run)` returns {result: probability}. Probabilities are products of the very numbers that the code hands to its
-dice, in float64 and summed with `fsum`, so that a lossless rule is exact to a few units in the last place.
+`law(run)` returns {result: probability}. Probabilities are products of the very numbers that the
+code hands to its dice, in float64 and summed with `fsum`, so that a lossless rule is exact to a few
+units in the last place.
 
-The enumerator is also a judge: it refuses an address that is asked twice in one run (a number that decided what was
-thrown away must not decide again), weights that are no weights, and code that depends on anything but its dice.
-Knows no model and no method.
+The enumerator is also a judge: it refuses an address that is asked twice in one run (a number that
+decided what was thrown away must not decide again), weights that are no weights, and code that
+depends on anything but its dice. Knows no model and no method.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ class _Run:
             self.script.append(_Fork(ways))
         fork = self.script[self.depth]
         if fork.ways != ways:
-            raise BadChanceError("the same throws led to other chances: the code keeps state between runs")
+            raise BadChanceError(
+                "the same throws led to other chances: the code keeps state between runs"
+            )
         self.depth += 1
         self.probability *= ways[fork.taken]
         return possible[fork.taken]
@@ -79,7 +82,9 @@ class EnumeratedDice:
 
     @property
     def u(self) -> float:
-        """The worst number that still gives the last verdict: 0 where it passed, `heads` where it failed."""
+        """The worst number that still gives the last verdict: 0 where it passed, `heads` where it
+        failed.
+        """
         return self._u
 
     def at(self, *key: Key) -> EnumeratedDice:
@@ -117,7 +122,9 @@ def runs(run: Callable[[EnumeratedDice], R]) -> Iterator[tuple[R, float]]:
         chance = _Run(script)
         result = run(EnumeratedDice(chance))
         if chance.depth != len(script):
-            raise BadChanceError("the same throws asked for fewer dice: the code keeps state between runs")
+            raise BadChanceError(
+                "the same throws asked for fewer dice: the code keeps state between runs"
+            )
         yield result, chance.probability
         while script and script[-1].taken == len(script[-1].ways) - 1:
             script.pop()

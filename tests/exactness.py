@@ -1,4 +1,6 @@
-"""What a decoder writes, over every way its dice can fall, against what the target alone would write."""
+"""What a decoder writes, over every way its dice can fall, against what the target alone would
+write.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ AMPLE = 40  # new tokens: more than any enumerated round can write
 
 
 def unrecorded(*round_: object) -> Recorded:
-    """Keep nothing of a round: recording throws no dice, has tests of its own, and takes half of a toy's time."""
+    """Keep nothing of a round: recording throws no dice, has tests of its own, and takes half of a
+    toy's time.
+    """
     nodes = Nodes(**{name: [] for name in Nodes.__struct_fields__})
     scalars = Scalars(**{name: [] for name in Scalars.__struct_fields__})
     return Recorded(nodes, [], scalars, [], None)
@@ -34,12 +38,16 @@ def written(
     rounds: int,
     wrap: Callable[[LanguageModel], LanguageModel] = lambda model: model,
 ) -> dict[Text, float]:
-    """Return the exact law of what the prompt pass and `rounds` rounds write; `wrap` replaces the target."""
+    """Return the exact law of what the prompt pass and `rounds` rounds write; `wrap` replaces the
+    target.
+    """
 
     def run(dice: Dice) -> Text:
         target, draft = toy.models()
         wrapped = wrap(target)
-        state = start(toy.prompt, wrapped, build(Models(wrapped, draft)), law, AMPLE, recorder=unrecorded)
+        state = start(
+            toy.prompt, wrapped, build(Models(wrapped, draft)), law, AMPLE, recorder=unrecorded
+        )
         for _ in range(rounds + 1):
             step([state], dice, lambda: 0.0)
         return tuple(state.tokens[len(toy.prompt) :])
@@ -61,13 +69,16 @@ def error(
     return exact.distance(ours, ancestral(toy.target, toy.prompt, law, longest))
 
 
-def first_round(build: Builder, toy: World, law: Law = Law(1)) -> list[tuple[Outcome, float]]:
-    """Return the outcome of the first drafted round for every way the dice can fall, with its probability."""
+def first_round(build: Builder, toy: World) -> list[tuple[Outcome, float]]:
+    """Return the outcome of the first drafted round for every way the dice can fall, with its
+    probability.
+    """
     outcomes: list[Outcome] = []
 
     def run(dice: Dice) -> int:
         target, draft = toy.models()
-        state = start(toy.prompt, target, build(Models(target, draft)), law, AMPLE, recorder=unrecorded)
+        decoder = build(Models(target, draft))
+        state = start(toy.prompt, target, decoder, Law(1), AMPLE, recorder=unrecorded)
         step([state], dice, lambda: 0.0)
         (made,) = step([state], dice, lambda: 0.0)
         outcomes.append(made.outcome)

@@ -1,7 +1,9 @@
-"""Recursive rejection sampling in plain Python, one node after another: the reference of the fast rule.
+"""Recursive rejection sampling in plain Python, one node after another: the reference of the fast
+rule.
 
-Each step of the rule is a method of its own, so that a planted bug is a subclass with one wrong line. It has the laws
-of the spec sheets in mind and shares nothing with the rule that it checks but the addresses of the dice.
+Each step of the rule is a method of its own, so that a planted bug is a subclass with one wrong
+line. It has the laws of the spec sheets in mind and shares nothing with the rule that it checks but
+the addresses of the dice.
 """
 
 from __future__ import annotations
@@ -17,13 +19,9 @@ from core.models.base import Scores
 from core.trace import Check
 from core.tree import Draft, Sampling
 from core.verify.base import Context, Outcome
-from tests.toys import slow_law
+from tests.toys import normed, slow_law
 
 Row = list[float]
-
-
-def normed(weights: Sequence[float]) -> Row:
-    return [w / math.fsum(weights) for w in weights]
 
 
 class SlowRejection:
@@ -81,7 +79,9 @@ class SlowTable:
         return Outcome(tuple(path[1:]), final, origin, tuple(checks))
 
     def visit(self, node: int, dice: Dice, checks: list[Check]) -> tuple[int | None, Row]:
-        """Try the children of `node` in order; return the one kept, or None and the law of what comes instead."""
+        """Try the children of `node` in order; return the one kept, or None and the law of what
+        comes instead.
+        """
         sampling = self.draft.sampling_at(node)
         fixed = sampling is Sampling.DETERMINISTIC
         target, mass = list(self.laws[node]), 1.0

@@ -1,4 +1,6 @@
-"""The loop: what it asks of its parts, what it writes, and that nothing but the target decides the text."""
+"""The loop: what it asks of its parts, what it writes, and that nothing but the target decides the
+text.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from core.registry import Method, Models, methods
 from core.trace import Round
 from core.verify.base import Context, Outcome
 from core.verify.rejection import RecursiveRejection
-from tests.scripted import Scripted, Script, greedy, oracle, wrong
+from tests.scripted import Script, Scripted, greedy, oracle, wrong
 from tests.tiny import tiny, wrapped
 from tests.toys import WORLDS
 
@@ -31,7 +33,11 @@ GREEDY = Law(0)
 
 
 def begun(
-    script: Script, new: int = 20, law: Law = GREEDY, context: int = 64, prompt: Sequence[int] = PROMPT
+    script: Script,
+    new: int = 20,
+    law: Law = GREEDY,
+    context: int = 64,
+    prompt: Sequence[int] = PROMPT,
 ) -> tuple[State, Scripted]:
     drafter = Scripted(script)
     target = ToyModel(TABLE, SIZE, context)
@@ -116,7 +122,9 @@ def test_one_new_token_is_the_prompt_pass_alone() -> None:
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
 @pytest.mark.parametrize("context", [6, 9, 16])
-def test_a_full_context_ends_the_text_and_is_named_as_the_reason(method: Method, context: int) -> None:
+def test_a_full_context_ends_the_text_and_is_named_as_the_reason(
+    method: Method, context: int
+) -> None:
     state = with_method(method, 50, Law(1), context)
     run(state)
     assert len(state.tokens) == context
@@ -175,14 +183,20 @@ def test_a_drafter_that_offers_too_much_is_cut_at_the_length_asked_for() -> None
 
 
 def test_feedback_tells_what_was_offered_decided_and_written() -> None:
-    state, drafter = begun(lambda text, limit: [*greedy(TABLE, text, 1), 0, 1][:limit], new=12, law=Law(1))
+    state, drafter = begun(
+        lambda text, limit: [*greedy(TABLE, text, 1), 0, 1][:limit], new=12, law=Law(1)
+    )
     rounds = run(state)
     assert drafter.began == [tuple(PROMPT)]
     assert len(drafter.heard) == len(rounds)
     assert len(drafter.heard[0].draft.tree) == 1
     text = list(PROMPT)
     for feedback, made in zip(drafter.heard, rounds, strict=True):
-        assert list(feedback.committed) == made.outcome.emitted == feedback.outcome.tokens(feedback.draft)
+        assert (
+            list(feedback.committed)
+            == made.outcome.emitted
+            == feedback.outcome.tokens(feedback.draft)
+        )
         assert feedback.draft.tree.tokens[0] == text[-1]
         assert feedback.scores.logits.shape == (len(feedback.draft.tree), SIZE)
         assert made.prefix_length == len(text)
@@ -192,12 +206,16 @@ def test_feedback_tells_what_was_offered_decided_and_written() -> None:
 
 def test_taps_that_a_drafter_asks_for_come_with_the_prompt_pass_and_every_round() -> None:
     drafter = Scripted(lambda text, limit: [1, 2][:limit], taps=(0, 2))
-    state = start([1, 2, 3], wrapped(tiny("llama")), Decoder(drafter, RecursiveRejection()), Law(1), 8)
+    state = start(
+        [1, 2, 3], wrapped(tiny("llama")), Decoder(drafter, RecursiveRejection()), Law(1), 8
+    )
     run(state)
     first, *others = drafter.heard
     assert {tap: len(rows) for tap, rows in first.scores.features.items()} == {0: 3, 2: 3}
     for feedback in others:
-        assert {len(rows) for rows in feedback.scores.features.values()} == {len(feedback.draft.tree)}
+        assert {len(rows) for rows in feedback.scores.features.values()} == {
+            len(feedback.draft.tree)
+        }
 
 
 @pytest.mark.parametrize("law", [GREEDY, Law(1)])
@@ -232,7 +250,12 @@ def test_a_plain_step_is_measured_now_and_then_outside_the_round_s_own_time() ->
     state = start(PROMPT, target, state.decoder, GREEDY, 150)
     rounds = list(decode(state, SeededDice(0), clock))
     measured = [made.index for made in rounds if made.cost.plain_step_ms is not None]
-    assert measured == [2, 66, 130, 149]  # the last round had no room for a draft: it was a plain step
+    assert measured == [
+        2,
+        66,
+        130,
+        149,
+    ]  # the last round had no room for a draft: it was a plain step
     assert all(made.cost.plain_step_ms == 1000 for made in rounds if made.index in measured)
     for made in rounds:
         cost = made.cost
@@ -267,7 +290,9 @@ def test_a_round_computes_its_own_rows_however_long_the_text(method: Method) -> 
         assert sum(target.rows) == nodes + read + measured
         assert made.cost.target_tokens == nodes + read
         own_prompt = len(prompt) if rounds == 1 else 0
-        assert sum(second.rows) <= own_prompt + (drafted and drafted + 1)  # and one token never scored
+        assert sum(second.rows) <= own_prompt + (
+            drafted and drafted + 1
+        )  # and one token never scored
         target.rows.clear()
         second.rows.clear()
         rounds += 1
@@ -304,7 +329,12 @@ def test_rounds_come_one_by_one_and_the_run_can_be_left_at_any_time() -> None:
     assert written(state) == made.outcome.emitted
 
 
-@given(path=st.integers(0, 5), has_final=st.booleans(), count=st.integers(0, 8), seed=st.integers(0, 50))
+@given(
+    path=st.integers(0, 5),
+    has_final=st.booleans(),
+    count=st.integers(0, 8),
+    seed=st.integers(0, 50),
+)
 def test_a_cut_outcome_is_a_prefix_with_the_checks_that_led_to_it(
     path: int, has_final: bool, count: int, seed: int
 ) -> None:
@@ -315,7 +345,11 @@ def test_a_cut_outcome_is_a_prefix_with_the_checks_that_led_to_it(
     state = start(toy.prompt, target, decoder, Law(0.7), 20)
     step([state, state], SeededDice(seed), lambda: 0.0)
     feedback = drafter.heard[-1]
-    outcome = feedback.outcome if has_final else Outcome(feedback.outcome.path, None, "none", feedback.outcome.checks)
+    outcome = (
+        feedback.outcome
+        if has_final
+        else Outcome(feedback.outcome.path, None, "none", feedback.outcome.checks)
+    )
     cut = outcome.cut(count)
     assert cut.tokens(feedback.draft) == outcome.tokens(feedback.draft)[:count]
     assert cut.checks == outcome.checks[: len(cut.checks)]

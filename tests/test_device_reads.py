@@ -1,7 +1,8 @@
-"""A round reads from the device once per drafted level, and three times more: to decide, to end, to record.
+"""A round reads from the device once per drafted level, and three times more: to decide, to end, to
+record.
 
-On a CPU nothing waits for a device, so reads are counted: every call that turns a tensor into numbers of Python,
-unless the tensor was brought over before.
+On a CPU nothing waits for a device, so reads are counted: every call that turns a tensor into
+numbers of Python, unless the tensor was brought over before.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def _flat(values: Sequence[object]) -> list[object]:
 
 
 class ReadCounter(TorchFunctionMode):
-    """Counts reads. What comes from `cpu()`, what is made without a device, and all that is computed
-    from those alone, lies on the host.
+    """Counts reads. What comes from `cpu()`, what is made without a device, and all that is
+    computed from those alone, lies on the host.
     """
 
     def __init__(self) -> None:
@@ -94,9 +95,14 @@ def test_the_counter_counts_reads_of_the_device_only() -> None:
         assert counter.reads[3:] == ["__bool__", "__int__"]
 
 
-DRAFTERS = {"skip": {"drafter": "skip", "skip_layers": [1]}, "exit": {"drafter": "exit", "exit_layer": 1}}
+DRAFTERS = {
+    "skip": {"drafter": "skip", "skip_layers": [1]},
+    "exit": {"drafter": "exit", "exit_layer": 1},
+}
 CASES = [(method, method.toy) for method in methods().values()] + [
-    (get(key), get(key).toy | values) for key in ("speculative_sampling", "rsd") for values in DRAFTERS.values()
+    (get(key), get(key).toy | values)
+    for key in ("speculative_sampling", "rsd")
+    for values in DRAFTERS.values()
 ]
 
 
@@ -112,3 +118,10 @@ def test_a_round_reads_once_per_level_and_three_times_more(
             (made,) = step([state], SeededDice(2), lambda: 0.0)
         measured = made.cost.plain_step_ms is not None and made.drafted > 0
         assert len(counter.reads) == made.cost.draft_forwards + 3 + measured, counter.reads
+
+
+def test_top_p_over_a_large_vocabulary_reads_once_for_each_law_that_it_makes() -> None:
+    logits = torch.randn((3, 5000), device=torch.device("cpu"))
+    with ReadCounter() as counter:
+        Law(1, top_p=0.9)(logits)
+    assert len(counter.reads) == 1

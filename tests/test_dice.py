@@ -1,4 +1,6 @@
-"""Dice are keyed, uniform, and never land on a token without weight; without replacement they follow the exact law."""
+"""Dice are keyed, uniform, and never land on a token without weight; without replacement they
+follow the exact law.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,18 @@ def test_one_address_has_one_number_whoever_asks_and_whatever_came_before() -> N
 
 def test_seeds_places_purposes_and_kinds_of_key_have_numbers_of_their_own() -> None:
     dice = SeededDice(0)
-    addresses = [(), (0,), ("0",), (0, 0), (1,), (10,), (1, 0), ("accept", 1), ("draft", 1), ("accept1",)]
+    addresses = [
+        (),
+        (0,),
+        ("0",),
+        (0, 0),
+        (1,),
+        (10,),
+        (1, 0),
+        ("accept", 1),
+        ("draft", 1),
+        ("accept1",),
+    ]
     seen = {number(dice.at(*address)) for address in addresses}
     seen |= {number(SeededDice(seed).at(0)) for seed in (1, -1, 2**63)}
     assert len(seen) == len(addresses) + 3

@@ -1,4 +1,6 @@
-"""Texts end at the first end token or stop string, wherever in a round it falls, and count as ended there."""
+"""Texts end at the first end token or stop string, wherever in a round it falls, and count as ended
+there.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,14 @@ def test_tokens_accepted_after_an_end_token_are_counted_nowhere() -> None:
     assert (last.outcome.final_token, last.outcome.origin) == (None, "none")
     assert last.outcome.emitted == [3, 2, 1]
     assert [check.node for check in last.checks] == [1, 2, 3]
-    assert last.nodes.state == ["root", "accepted", "accepted", "accepted", "unreached", "unreached"]
+    assert last.nodes.state == [
+        "root",
+        "accepted",
+        "accepted",
+        "accepted",
+        "unreached",
+        "unreached",
+    ]
     assert last.nodes.reason[4:] == ["text_ended", "parent_unreached"]
     assert last.outcome.final_top is None
     assert state.session.length == 8 + len(written(state))
@@ -95,7 +104,9 @@ def stopping(*strings: str) -> Endings:
 
 
 @pytest.mark.parametrize("length", range(9))
-@pytest.mark.parametrize(("string", "count"), [(" thecaf", 6), ("f\u00e9t", 4), ("\u00e9t", 4), ("caf", 1)])
+@pytest.mark.parametrize(
+    ("string", "count"), [(" thecaf", 6), ("f\u00e9t", 4), ("\u00e9t", 4), ("caf", 1)]
+)
 def test_a_stop_string_ends_the_text_with_the_token_that_completes_it(
     string: str, count: int, length: int
 ) -> None:

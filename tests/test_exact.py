@@ -1,7 +1,8 @@
-"""Every lossless method writes what the target alone would write: the same texts with the same probabilities.
+"""Every lossless method writes what the target alone would write: the same texts with the same
+probabilities.
 
-Chance is enumerated, so that the laws compared here are exact. One drafted round shows a wrong rule; a second one
-shows what a round hands wrongly to the next.
+Chance is enumerated, so that the laws compared here are exact. One drafted round shows a wrong
+rule; a second one shows what a round hands wrongly to the next.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Exactness with real sessions: tiny transformers models over three tokens, their caches, and each kind of drafter.
+"""Exactness with real sessions: tiny transformers models over three tokens, their caches, and each
+kind of drafter.
 
-GPT-2's shape computes in float64 throughout, so that 1e-11 holds; Llama's norm goes through float32, which costs it
-1e-6. The reference is a plain pass without cache.
+GPT-2's shape computes in float64 throughout, so that 1e-11 holds; Llama's norm goes through
+float32, which costs it 1e-6. The reference is a plain pass without cache.
 """
 
 from __future__ import annotations
@@ -31,7 +32,13 @@ DRAFTERS = {
 }
 PLANS = {
     "one round of two tokens": ("gpt2", "speculative_sampling", {"length": 2}, Law(1), 1),
-    "two rounds of one token": ("llama", "speculative_sampling", {"length": 1}, Law(0.7, top_k=2), 2),
+    "two rounds of one token": (
+        "llama",
+        "speculative_sampling",
+        {"length": 1},
+        Law(0.7, top_k=2),
+        2,
+    ),
     "a tree": ("llama", "rsd", {"tree": [2, 1]}, Law(1, top_k=2), 1),
     "two rounds at temperature 0": ("gpt2", "rsd", {"tree": [2, 1]}, Law(0), 2),
 }

@@ -1,4 +1,6 @@
-"""Laws are those of transformers' own logits processors, row by row, and temperature 0 is their limit."""
+"""Laws are those of transformers' own logits processors, row by row, and temperature 0 is their
+limit.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ laws = st.builds(
 
 def reference(logits: Tensor, law: Law) -> Tensor:
     """Return what transformers draws from."""
-    scores = TemperatureLogitsWarper(law.temperature)(None, logits) if law.temperature != 1 else logits
+    scores = (
+        TemperatureLogitsWarper(law.temperature)(None, logits) if law.temperature != 1 else logits
+    )
     if law.top_k:
         scores = TopKLogitsWarper(law.top_k)(None, scores)
     if law.top_p < 1:
@@ -34,7 +38,9 @@ def reference(logits: Tensor, law: Law) -> Tensor:
 
 def borders(logits: Tensor, law: Law) -> Tensor:
     """Return the masses at which top-p could cut."""
-    return reference(logits, Law(law.temperature, law.top_k)).sort(descending=True).values.cumsum(-1)
+    return (
+        reference(logits, Law(law.temperature, law.top_k)).sort(descending=True).values.cumsum(-1)
+    )
 
 
 @given(values=logits_lists, law=laws)
@@ -45,7 +51,10 @@ def test_a_law_is_that_of_transformers(values: list[float], law: Law) -> None:
     ours, theirs = law(logits), reference(logits, law)
     torch.testing.assert_close(ours.sort().values, theirs.sort().values, rtol=0, atol=1e-12)
     least = theirs[theirs > 0].min()
-    above = reference(logits, Law(law.temperature)) > reference(logits, Law(law.temperature))[theirs == least].max()
+    above = (
+        reference(logits, Law(law.temperature))
+        > reference(logits, Law(law.temperature))[theirs == least].max()
+    )
     torch.testing.assert_close(ours[above], theirs[above], rtol=0, atol=1e-12)
 
 
@@ -64,16 +73,24 @@ def test_top_p_drops_a_token_once_those_before_it_have_the_mass() -> None:
 
 
 def many_rows() -> Tensor:
-    """Return logits (4, 2000) in steps of 1/8, as bfloat16 gives them: full of ties, one row nearly flat."""
+    """Return logits (4, 2000) in steps of 1/8, as bfloat16 gives them: full of ties, one row nearly
+    flat.
+    """
     steps = torch.randn((4, 2000), generator=torch.Generator().manual_seed(0)) * 2
     steps[0] *= 0.02
     return (steps * 8).round() / 8
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("law", [Law(0), Law(0.7), Law(1, top_k=300), Law(0.7, 0, 0.9), Law(1, 40, 0.95)])
-def test_the_law_of_a_row_does_not_depend_on_the_rows_beside_it(law: Law, dtype: torch.dtype) -> None:
-    """A tree scores many rows at once and a plain step one: the same context must have the same law."""
+@pytest.mark.parametrize(
+    "law", [Law(0), Law(0.7), Law(1, top_k=300), Law(0.7, 0, 0.9), Law(1, 40, 0.95)]
+)
+def test_the_law_of_a_row_does_not_depend_on_the_rows_beside_it(
+    law: Law, dtype: torch.dtype
+) -> None:
+    """A tree scores many rows at once and a plain step one: the same context must have the same
+    law.
+    """
     logits = many_rows().to(dtype)
     together = law(logits)
     for row in range(len(logits)):
@@ -90,7 +107,11 @@ def test_equal_tokens_are_kept_from_the_lowest_id_on() -> None:
 
 @given(values=logits_lists, law=laws)
 def test_rows_are_laws_in_the_wide_type(values: list[float], law: Law) -> None:
-    for dtype, wide in ((torch.float64, torch.float64), (torch.float32, torch.float32), (torch.bfloat16, torch.float32)):
+    for dtype, wide in (
+        (torch.float64, torch.float64),
+        (torch.float32, torch.float32),
+        (torch.bfloat16, torch.float32),
+    ):
         row = law(torch.tensor([values], dtype=dtype))
         assert row.dtype == wide
         assert bool((row >= 0).all())
@@ -125,7 +146,9 @@ def test_tokens_that_the_model_rules_out_stay_out() -> None:
         ((1, 0, 1.5), "Top-p is 1.5; it may be above 0 and at most 1."),
     ],
 )
-def test_values_out_of_range_are_refused_in_one_sentence(values: tuple[float, ...], sentence: str) -> None:
+def test_values_out_of_range_are_refused_in_one_sentence(
+    values: tuple[float, ...], sentence: str
+) -> None:
     with pytest.raises(ValueError, match="may be") as caught:
         Law(*values)
     assert str(caught.value) == sentence
@@ -138,8 +161,12 @@ def test_values_out_of_range_are_refused_in_one_sentence(values: tuple[float, ..
     count=st.integers(1, 30),
     coarse=st.booleans(),
 )
-def test_top_tokens_are_those_of_topk(seed: int, rows: int, size: int, count: int, coarse: bool) -> None:
-    """Which of several equal tokens is taken is open; their values, their order and their number are not."""
+def test_top_tokens_are_those_of_topk(
+    seed: int, rows: int, size: int, count: int, coarse: bool
+) -> None:
+    """Which of several equal tokens is taken is open; their values, their order and their number
+    are not.
+    """
     values = torch.randn((rows, size), generator=torch.Generator().manual_seed(seed))
     values = (values * 2).round() if coarse else values
     ids = top_tokens(values, count)

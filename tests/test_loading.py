@@ -178,6 +178,12 @@ def test_a_config_that_makes_no_model(folder: Path, change: dict[str, object]) -
     assert refusal(folder).startswith("tiny-llama cannot be loaded: ")
 
 
+@pytest.mark.parametrize("name", ["num_hidden_layers", "n_layer"])
+def test_more_layers_than_any_memory_holds(folder: Path, name: str) -> None:
+    edit(folder / "config.json", **{name: 10**12})
+    assert refusal(folder) == "tiny-llama is damaged: it states more layers than it holds."
+
+
 def test_a_type_that_nobody_knows(folder: Path) -> None:
     edit(folder / "config.json", model_type="nobody")
     assert refusal(folder) == (

@@ -31,7 +31,9 @@ def test_a_continuation_that_begins_with_an_end_token_gives_an_empty_draft() -> 
     assert find((1, 2, 99, 3, 1, 2), 2, 10, "transformers", ends=frozenset({99})) == Match(2, 0, ())
 
 
-@given(text=texts, size=st.integers(1, 4), length=st.integers(1, 12), end=st.sampled_from([None, 0, 4]))
+@given(
+    text=texts, size=st.integers(1, 4), length=st.integers(1, 12), end=st.sampled_from([None, 0, 4])
+)
 def test_the_default_convention_is_that_of_transformers(
     text: list[int], size: int, length: int, end: int | None
 ) -> None:
@@ -43,7 +45,9 @@ def test_the_default_convention_is_that_of_transformers(
         max_length=10_000,
     )
     copied = theirs.get_candidates(ids)[0][0, len(text) :].tolist()
-    found = find(text, size, length, "transformers", ends=frozenset() if end is None else frozenset({end}))
+    found = find(
+        text, size, length, "transformers", ends=frozenset() if end is None else frozenset({end})
+    )
     assert list(found.tokens if found else ()) == copied
 
 
@@ -104,6 +108,8 @@ def test_a_draft_is_a_chain_no_deeper_than_its_limit_and_says_where_it_came_from
 def test_without_a_match_nothing_is_drafted_and_the_record_says_so() -> None:
     draft = propose("transformers", (1, 2, 3), 9)
     assert draft.tree.tokens == (3,)
-    assert draft.extras == (LookupExtras(ngram=0, match_start=None, copy_start=None, copy_length=0),)
+    assert draft.extras == (
+        LookupExtras(ngram=0, match_start=None, copy_start=None, copy_length=0),
+    )
     assert draft.stop is not None
     assert draft.stop.reason == "no_match"

@@ -1,7 +1,8 @@
-"""Laws that a drafter records are those of its model on the whole text, and those of the target stay the target's.
+"""Laws that a drafter records are those of its model on the whole text, and those of the target
+stay the target's.
 
-Every round of a real run over real sessions is watched: a stale or misplaced row of a cache would change a law. For a
-second model that would cost acceptance and never show in the text.
+Every round of a real run over real sessions is watched: a stale or misplaced row of a cache would
+change a law. For a second model that would cost acceptance and never show in the text.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ class Half:
         depth = grown.tree.depths[grown.frontier[-1]]
         if depth >= min(3, grown.limit):
             return Growth()
-        drawn = dice.at(depth).draw(grown.q[[grown.rows[n] for n in grown.frontier]], 2, replace=False)
+        drawn = dice.at(depth).draw(
+            grown.q[[grown.rows[n] for n in grown.frontier]], 2, replace=False
+        )
         pairs = [(n, t) for n, row in zip(grown.frontier, drawn.tolist(), strict=True) for t in row]
         expand = range(1, len(pairs), 2) if depth < min(3, grown.limit) - 1 else ()
         return Growth([n for n, _ in pairs], [t for _, t in pairs], expand=expand)
@@ -136,7 +139,9 @@ def watched(
     state = start(prompt, wrapped(tiny(shape)), decoder, law, new, Endings())
     accepted: list[int] = []
     while state.finished is None:
-        accepted += [len(made.outcome.accepted) for made in step([state], SeededDice(3), lambda: 0.0)]
+        accepted += [
+            len(made.outcome.accepted) for made in step([state], SeededDice(3), lambda: 0.0)
+        ]
     assert len(state.tokens) == min(len(prompt) + new, CONTEXT)
     return watch.seen, accepted
 

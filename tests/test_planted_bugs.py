@@ -1,4 +1,5 @@
-"""The exactness test has teeth: bugs that were found in the wild, planted one by one, must all be caught.
+"""The exactness test has teeth: bugs that were found in the wild, planted one by one, must all be
+caught.
 
 The sound rule and the sound drafts come first; every bug below differs from them in one line.
 """
@@ -23,16 +24,21 @@ from core.tree import Draft, DraftTree, Resume, Sampling
 from core.verify.base import Context, Outcome
 from core.verify.rejection import RecursiveRejection
 from tests import exact
+from tests.drafts import Distinct, Likeliest, Replaced
 from tests.exactness import TOLERANCE, Builder, error, first_round
 from tests.slow_rejection import Row, SlowRejection
-from tests.toys import WORLDS, Distinct, Likeliest, Replaced, World, certain_at
+from tests.toys import WORLDS, World, certain_at
 
 TOY = WORLDS["one token overrated"](3)
 HARM = 1e-3  # a caught bug is far from rounding
 
 
-def drafts(shape: TreePolicy, drafter: type[ModelDrafter] = ModelDrafter, rule: object = None) -> Builder:
-    """Return a builder: the second model drafts trees of `shape`, `rule` (default: the real one) verifies them."""
+def drafts(
+    shape: TreePolicy, drafter: type[ModelDrafter] = ModelDrafter, rule: object = None
+) -> Builder:
+    """Return a builder: the second model drafts trees of `shape`, `rule` (default: the real one)
+    verifies them.
+    """
 
     def build(models: Models) -> Decoder:
         draft = models.draft
@@ -167,7 +173,9 @@ class LikeliestFirst(Distinct):
 
 
 class KeptLikelier(Distinct):
-    """Two tokens drawn without replacement, the likelier one offered: a choice by what is thrown away."""
+    """Two tokens drawn without replacement, the likelier one offered: a choice by what is thrown
+    away.
+    """
 
     def choose(self, laws: Tensor, width: int, dice: Dice) -> Tensor:
         drawn = super().choose(laws, 2, dice)
@@ -175,7 +183,9 @@ class KeptLikelier(Distinct):
 
 
 class FavouriteCalledDrawn(Likeliest):
-    """The arg-max of q, verified as if it had been drawn from q (draft temperature 0, rule for samples)."""
+    """The arg-max of q, verified as if it had been drawn from q (draft temperature 0, rule for
+    samples).
+    """
 
     def sampling(self, greedy: bool) -> Sampling:
         return Sampling.DISTINCT
@@ -293,7 +303,11 @@ class SwappedModel(ToyModel):
 
 class SwappedSession(ToySession):
     def score(
-        self, tree: DraftTree, start: int = 0, taps: Sequence[int] = (), resume: Resume | None = None
+        self,
+        tree: DraftTree,
+        start: int = 0,
+        taps: Sequence[int] = (),
+        resume: Resume | None = None,
     ) -> Scores:
         logits = super().score(tree, start, taps, resume).logits
         if tree.is_chain:

@@ -1,4 +1,6 @@
-"""Recursive rejection: closed-form acceptances of the literature, and equality with a slow walk, number by number."""
+"""Recursive rejection: closed-form acceptances of the literature, and equality with a slow walk,
+number by number.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,10 @@ from core.shapes.base import TreePolicy
 from core.tree import Draft, DraftTree, Sampling
 from core.verify.base import Context
 from core.verify.rejection import RecursiveRejection
+from tests.drafts import Distinct, Likeliest, Replaced
 from tests.exactness import TOLERANCE, Builder, error, first_round
 from tests.slow_rejection import SlowRejection
-from tests.toys import Distinct, Likeliest, Replaced, World, certain_at
+from tests.toys import World, certain_at
 
 P, Q = {}, {}
 P["F1"], Q["F1"] = (0.5, 0.3, 0.2), (0.2, 0.3, 0.5)
@@ -38,7 +41,9 @@ def drafted_by(shape: TreePolicy) -> Builder:
     def build(models: Models) -> Decoder:
         draft = models.draft
         assert draft is not None
-        return Decoder(ModelDrafter(lambda prompt, _: draft.open(prompt), shape, "toy"), RecursiveRejection())
+        return Decoder(
+            ModelDrafter(lambda prompt, _: draft.open(prompt), shape, "toy"), RecursiveRejection()
+        )
 
     return build
 
@@ -128,8 +133,12 @@ EMITTED = {
     ("alpha", "length", "expected"),
     [(alpha, length, value) for alpha, row in EMITTED.items() for length, value in row.items()],
 )
-def test_tokens_per_round_follow_from_the_overlap(alpha: float, length: int, expected: float) -> None:
-    """One token is always kept and the other never, so that every place is accepted with probability alpha."""
+def test_tokens_per_round_follow_from_the_overlap(
+    alpha: float, length: int, expected: float
+) -> None:
+    """One token is always kept and the other never, so that every place is accepted with
+    probability alpha.
+    """
     toy = constant((1.0, 0.0), (alpha, 1 - alpha))
     rounds = first_round(drafted_by(Distinct((1,) * length)), toy)
     emitted = sum(len(outcome.emitted) * probability for outcome, probability in rounds)
@@ -176,7 +185,9 @@ def test_a_fixed_tree_is_accepted_as_deep_as_the_target_s_path_products_say(
     words: Sequence[str], expected: float
 ) -> None:
     def rows(context: tuple[int, ...]) -> Sequence[float]:
-        word = "".join("abc"[token] for token in context[4:])  # after the prompt and its first token
+        word = "".join(
+            "abc"[token] for token in context[4:]
+        )  # after the prompt and its first token
         return TARGET_ROWS.get(word, (0.4, 0.4, 0.2))
 
     toy = World(certain_at(rows, 3, 1), rows, 3)
@@ -194,7 +205,9 @@ KINDS = [Sampling.DETERMINISTIC, Sampling.INDEPENDENT, Sampling.DISTINCT]
 
 
 def random_round(seed: int, size: int, nodes: int) -> tuple[Draft, Tensor]:
-    """Return a draft with all kinds of siblings in one tree and target logits (N, V), zeros in both laws."""
+    """Return a draft with all kinds of siblings in one tree and target logits (N, V), zeros in both
+    laws.
+    """
     rng = np.random.default_rng(seed)
 
     def laws(rows: int) -> np.ndarray:
@@ -267,7 +280,9 @@ def test_residuals_are_laws_and_what_a_rejection_leaves_is_what_it_did_not_accep
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_token_that_the_target_forbids_is_rejected_even_by_the_luckiest_throw(kind: Sampling) -> None:
+def test_a_token_that_the_target_forbids_is_rejected_even_by_the_luckiest_throw(
+    kind: Sampling,
+) -> None:
     class Luckiest(SeededDice):
         def at(self, *key: int | str) -> Luckiest:
             return Luckiest(0)
@@ -310,22 +325,21 @@ def test_equal_laws_never_reject_in_single_precision() -> None:
         assert torch.isfinite(table.residual(child)[1]).all()
 
 
-def test_drafts_that_the_rule_cannot_verify_are_refused() -> None:
-    tree = DraftTree.root(0).extended([0, 0], [1, 2])
-    scores, context = Scores(torch.zeros((3, 3))), Context((0,), Law(1))
-    q = torch.full((1, 3), 1 / 3)
-    with pytest.raises(ValueError, match="top_and_one"):
-        draft = Draft(tree, Sampling.TOP_AND_ONE, q=q, rows={0: 0})
-        RecursiveRejection().prepare(draft, scores, context)
-    with pytest.raises(ValueError, match="top_and_one"):
-        draft = Draft(tree, mixed={0: Sampling.TOP_AND_ONE}, q=q, rows={0: 0})
-        RecursiveRejection().prepare(draft, scores, context)
-    with pytest.raises(ValueError, match="several draws"):
-        merged = DraftTree.root(0).extended([0], [1], [2])
-        RecursiveRejection().prepare(Draft(merged, Sampling.INDEPENDENT, q=q, rows={0: 0}), scores, context)
+ONE = DraftTree.root(0).extended([0], [1])
+TWICE = DraftTree.root(0).extended([0], [1], [2])
+LAWS = torch.full((1, 3), 1 / 3)
 
 
-def test_a_sampled_draft_without_its_law_is_refused() -> None:
-    draft = Draft(DraftTree.root(0).extended([0], [1]), Sampling.DISTINCT)
-    with pytest.raises(ValueError, match="law"):
-        RecursiveRejection().prepare(draft, Scores(torch.zeros((2, 3))), Context((0,), Law(1)))
+@pytest.mark.parametrize(
+    ("draft", "said"),
+    [
+        (Draft(ONE, Sampling.TOP_AND_ONE, q=LAWS, rows={0: 0}), "top_and_one"),
+        (Draft(ONE, mixed={0: Sampling.TOP_AND_ONE}, q=LAWS, rows={0: 0}), "top_and_one"),
+        (Draft(TWICE, Sampling.INDEPENDENT, q=LAWS, rows={0: 0}), "several draws"),
+        (Draft(ONE, Sampling.DISTINCT), "need the law"),
+    ],
+)
+def test_drafts_that_the_rule_would_verify_wrongly_are_refused(draft: Draft, said: str) -> None:
+    scores, context = Scores(torch.zeros((2, 3))), Context((0,), Law(1))
+    with pytest.raises(ValueError, match=said):
+        RecursiveRejection().prepare(draft, scores, context)

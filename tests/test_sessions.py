@@ -1,6 +1,8 @@
-"""A tree scored in one forward over the cache says what plain passes say, path by path without any cache.
+"""A tree scored in one forward over the cache says what plain passes say, path by path without any
+cache.
 
-For every shape of model, at the start, in the middle and at the end of the context, round after round.
+For every shape of model, at the start, in the middle and at the end of the context, round after
+round.
 """
 
 from __future__ import annotations
@@ -16,8 +18,18 @@ from torch import Tensor
 from core.models.base import FINAL
 from core.models.hf import HFSession
 from core.tree import DraftTree
-from tests.tiny import CONTEXT, LAYERED, SHAPES, VOCABULARY, WHOLE, slow_logits, slow_rows, tiny, wrapped
-from tests.toys import random_tree
+from tests.drafts import random_tree
+from tests.tiny import (
+    CONTEXT,
+    LAYERED,
+    SHAPES,
+    VOCABULARY,
+    WHOLE,
+    slow_logits,
+    slow_rows,
+    tiny,
+    wrapped,
+)
 
 TOLERANCE = 1e-5
 MODELS = [(shape, attention) for shape in SHAPES for attention in ("sdpa", "eager")]
@@ -59,7 +71,9 @@ def test_a_tree_scores_as_its_paths_do_anywhere_in_the_context(
 @pytest.mark.parametrize(("shape", "attention"), MODELS)
 @settings(max_examples=6)
 @given(
-    rounds=st.lists(st.tuples(trees, st.integers(0, 100), st.lists(tokens, max_size=3)), min_size=2, max_size=4)
+    rounds=st.lists(
+        st.tuples(trees, st.integers(0, 100), st.lists(tokens, max_size=3)), min_size=2, max_size=4
+    )
 )
 def test_kept_paths_and_fed_tokens_are_the_text_of_the_next_round(
     shape: str, attention: str, rounds: Sequence[tuple[DraftTree, int, list[int]]]
@@ -90,7 +104,9 @@ def test_any_path_can_stay_also_when_its_rows_lie_apart(
 
 
 @pytest.mark.parametrize(("shape", "attention"), MODELS)
-def test_a_tree_scored_level_by_level_is_the_tree_scored_at_once(shape: str, attention: str) -> None:
+def test_a_tree_scored_level_by_level_is_the_tree_scored_at_once(
+    shape: str, attention: str
+) -> None:
     model, text = tiny(shape, attention), text_of(9)
     session = wrapped(model).open(text)
     parts: list[Tensor] = []
@@ -106,11 +122,14 @@ def test_a_tree_scored_level_by_level_is_the_tree_scored_at_once(shape: str, att
 
 
 @pytest.mark.parametrize(("shape", "attention"), MODELS)
-def test_a_chain_scored_node_by_node_is_the_chain_scored_at_once(shape: str, attention: str) -> None:
+def test_a_chain_scored_node_by_node_is_the_chain_scored_at_once(
+    shape: str, attention: str
+) -> None:
     model, text = tiny(shape, attention), text_of(4)
     session = wrapped(model).open(text)
     parts = [
-        session.score(DraftTree(CHAIN.tokens[: i + 1], CHAIN.parents[: i + 1]), i).logits for i in range(4)
+        session.score(DraftTree(CHAIN.tokens[: i + 1], CHAIN.parents[: i + 1]), i).logits
+        for i in range(4)
     ]
     same(torch.cat(parts), slow_rows(model, text, CHAIN))
 
@@ -149,14 +168,20 @@ def test_the_cache_grows_past_its_first_rows_and_keeps_what_it_held(shape: str) 
 
 @torch.inference_mode()
 def slow_states(model_key: tuple[str, str], text: Sequence[int]) -> Sequence[Tensor]:
-    """Return transformers' own hidden states (T, D): embedding, after every layer but the last, after the norm."""
+    """Return transformers' own hidden states (T, D): embedding, after every layer but the last,
+    after the norm.
+    """
     model = tiny(*model_key)
-    states = model(torch.tensor([list(text)]), use_cache=False, output_hidden_states=True).hidden_states
+    states = model(
+        torch.tensor([list(text)]), use_cache=False, output_hidden_states=True
+    ).hidden_states
     return [state[0] for state in states]
 
 
 @pytest.mark.parametrize(("shape", "attention"), [m for m in MODELS if m[0] in LAYERED])
-def test_tapped_states_are_those_of_a_plain_pass_for_text_and_nodes(shape: str, attention: str) -> None:
+def test_tapped_states_are_those_of_a_plain_pass_for_text_and_nodes(
+    shape: str, attention: str
+) -> None:
     text, layers = text_of(6), 3
     taps = [*range(layers), FINAL]
     session = wrapped(tiny(shape, attention)).open(text)
@@ -202,14 +227,21 @@ def test_partial_passes_by_hand_are_the_model_s_own() -> None:
     hidden = model.get_input_embeddings()(torch.tensor([[4]]))
     half = session.layers(0, 2, hidden, positions, None)
     whole = session.layers(2, 3, half, positions, None)
-    same(model.lm_head(model.model.norm(whole))[0, 0].detach(), slow_logits(model, [*text, 3, 4])[-1])
+    same(
+        model.lm_head(model.model.norm(whole))[0, 0].detach(), slow_logits(model, [*text, 3, 4])[-1]
+    )
 
 
 def test_logits_end_where_the_vocabulary_does_and_padding_rows_are_cut() -> None:
     model = tiny("llama")
     made = wrapped(model)
     card = made.card
-    padded = type(made)(model, type(card)(**{f: getattr(card, f) for f in card.__struct_fields__} | {"vocabulary_size": 20}))
+    padded = type(made)(
+        model,
+        type(card)(
+            **{f: getattr(card, f) for f in card.__struct_fields__} | {"vocabulary_size": 20}
+        ),
+    )
     assert padded.open([1]).score(CHAIN).logits.shape == (4, 20)
 
 
@@ -217,7 +249,10 @@ def test_the_last_place_of_the_context_can_be_scored_and_the_next_one_not() -> N
     for shape in (*LAYERED, *WHOLE):
         model = tiny(shape)
         session = wrapped(model).open(text_of(CONTEXT - 1))
-        same(session.score(DraftTree.root(1)).logits[0], slow_logits(model, [*text_of(CONTEXT - 1), 1])[-1])
+        same(
+            session.score(DraftTree.root(1)).logits[0],
+            slow_logits(model, [*text_of(CONTEXT - 1), 1])[-1],
+        )
         with pytest.raises(ValueError, match=f"context of {CONTEXT} tokens"):
             session.score(DraftTree.root(1).extended([0], [2]))
 
@@ -232,7 +267,9 @@ def test_nodes_whose_parents_were_not_scored_are_refused() -> None:
 
 
 @pytest.mark.parametrize("path", [(), (1,), (0, 9), (0, -1)])
-def test_paths_that_do_not_begin_at_the_root_or_were_not_scored_are_refused(path: tuple[int, ...]) -> None:
+def test_paths_that_do_not_begin_at_the_root_or_were_not_scored_are_refused(
+    path: tuple[int, ...],
+) -> None:
     session = wrapped(tiny("llama")).open(text_of(3))
     session.score(CHAIN)
     with pytest.raises(ValueError, match="begins at the root and holds scored nodes"):

@@ -1,7 +1,8 @@
-"""Parts of the target draft as the papers say, and what the verify call takes over from them changes nothing.
+"""Parts of the target draft as the papers say, and what the verify call takes over from them
+changes nothing.
 
-Reference of a part: the whole model reads the text, then the part runs the drafted tokens one by one over those keys
-and values, in transformers' own cache.
+Reference of a part: the whole model reads the text, then the part runs the drafted tokens one by
+one over those keys and values, in transformers' own cache.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from core.models.base import FINAL
 from core.models.hf import HFSession
 from core.models.views import View, ViewSession
 from core.tree import DraftTree
+from tests.drafts import random_tree
 from tests.tiny import CONTEXT, LAYERED, slow_logits, slow_part, slow_rows, tiny, wrapped
-from tests.toys import random_tree
 
 LAYERS = 3
 VIEWS = {
@@ -62,9 +63,13 @@ def opened(shape: str, attention: str, text: Sequence[int]) -> HFSession:
     return session
 
 
-def drafted(view: ViewSession, tree: DraftTree, levels: Sequence[tuple[int, int]] = LEVELS) -> Tensor:
+def drafted(
+    view: ViewSession, tree: DraftTree, levels: Sequence[tuple[int, int]] = LEVELS
+) -> Tensor:
     """Return the view's logits, level by level."""
-    parts = [view.score(DraftTree(tree.tokens[:end], tree.parents[:end]), start) for start, end in levels]
+    parts = [
+        view.score(DraftTree(tree.tokens[:end], tree.parents[:end]), start) for start, end in levels
+    ]
     return torch.cat([part.logits for part in parts])
 
 
@@ -98,7 +103,9 @@ def test_an_early_exit_is_the_model_cut_off_there(shape: str, layers: int) -> No
 def test_the_first_drafted_token_is_that_of_a_model_without_the_layer_where_the_text_is_one_token(
     shape: str,
 ) -> None:
-    """With a text of one token before the root, skipping the last layer touches no key that is read again."""
+    """With a text of one token before the root, skipping the last layer touches no key that is read
+    again.
+    """
     model, text = tiny(shape), text_of(1)
     short = copy.deepcopy(model)
     if shape == "gpt2":
@@ -118,7 +125,12 @@ def test_verifying_after_a_view_drafted_is_the_full_pass_round_after_round(
     model, text, view = tiny(shape, attention), text_of(9), VIEWS[name]
     target = opened(shape, attention, text)
     part = view.open(target)
-    for levels, path in ((LEVELS, (0, 2, 4, 6)), (LEVELS[:2], (0, 1)), (LEVELS[:1], (0,)), (LEVELS[:3], (0, 2, 5))):
+    for levels, path in (
+        (LEVELS, (0, 2, 4, 6)),
+        (LEVELS[:2], (0, 1)),
+        (LEVELS[:1], (0,)),
+        (LEVELS[:3], (0, 2, 5)),
+    ):
         drafted(part, FORK, levels)  # the later levels were drafted, but not scored by the view
         resume = part.resume() if takes_over else None
         same(target.score(FORK, resume=resume).logits, slow_rows(model, text, FORK))
@@ -160,8 +172,18 @@ def test_sublayers_are_counted_as_run_or_as_taken_over() -> None:
 def test_a_view_says_which_layers_it_leaves_out() -> None:
     target = opened("llama", "sdpa", text_of(5))
     skip, leave = View((1,), (1, 2)).open(target).extras(), View(exit_layer=2).open(target).extras()
-    assert (skip.skipped_attention, skip.skipped_mlp, skip.exit_layer, skip.shared) == ([1], [1, 2], None, 1)
-    assert (leave.skipped_attention, leave.skipped_mlp, leave.exit_layer, leave.shared) == ([2], [2], 2, 2)
+    assert (skip.skipped_attention, skip.skipped_mlp, skip.exit_layer, skip.shared) == (
+        [1],
+        [1, 2],
+        None,
+        1,
+    )
+    assert (leave.skipped_attention, leave.skipped_mlp, leave.exit_layer, leave.shared) == (
+        [2],
+        [2],
+        2,
+        2,
+    )
     assert skip.total == leave.total == LAYERS
 
 
@@ -178,7 +200,10 @@ def test_a_view_does_not_read_the_text_for_the_target() -> None:
     target = wrapped(tiny("llama")).open(text_of(5))
     with pytest.raises(ValueError, match="through the whole model"):
         View(exit_layer=2).open(target).score(DraftTree.root(3))
-    same(target.score(DraftTree.root(3)).logits, slow_rows(tiny("llama"), text_of(5), DraftTree.root(3)))
+    same(
+        target.score(DraftTree.root(3)).logits,
+        slow_rows(tiny("llama"), text_of(5), DraftTree.root(3)),
+    )
 
 
 def test_states_that_a_pass_does_not_compute_cannot_be_tapped() -> None:

@@ -1,4 +1,5 @@
-"""Random transformers models of a few thousand weights, one per shape, and their law computed the slow way.
+"""Random transformers models of a few thousand weights, one per shape, and their law computed the
+slow way.
 
 The slow way is one plain forward per path: no cache, no mask, nothing of the code under test.
 """

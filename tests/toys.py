@@ -1,4 +1,5 @@
-"""Toy worlds for exact tests: tables of laws, a slow law in plain Python, and what a text should look like.
+"""Toy worlds for exact tests: tables of laws, a slow law in plain Python, and what a text should
+look like.
 
 Everything here is written without the code under test, so that the two can disagree.
 """
@@ -9,15 +10,12 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from core.dice import Dice
 from core.laws import Law
 from core.models.toy import Table, ToyModel, hashed
-from core.shapes.base import Grown, Growth
-from core.tree import DraftTree, Sampling
 
 Text = tuple[int, ...]
 
@@ -36,13 +34,17 @@ class World:
 
 
 def sparse(size: int, seed: int) -> Table:
-    """Return a hashed table in which about a third of all probabilities are zero, never all of one law."""
+    """Return a hashed table in which about a third of all probabilities are zero, never all of one
+    law.
+    """
     weights, pattern = hashed(size, seed), hashed(size, seed + 1000)
 
     def law(context: Text) -> list[float]:
-        kept = [w if x > 0.25 else 0.0 for w, x in zip(weights(context), pattern(context), strict=True)]
+        kept = [
+            w if x > 0.25 else 0.0 for w, x in zip(weights(context), pattern(context), strict=True)
+        ]
         kept = kept if any(kept) else [1.0] + [0.0] * (size - 1)
-        return [w / sum(kept) for w in kept]
+        return normed(kept)
 
     return law
 
@@ -58,10 +60,22 @@ def spiked(size: int, seed: int) -> Table:
     return law
 
 
-def overrated(table: Table, size: int, seed: int) -> Table:
-    """Return `table` disturbed, with half of the mass moved to one token: what it overrates is one token only.
+def broad(size: int, seed: int, sharpness: float = 1.0) -> Table:
+    """Return a table like a hashed one, for vocabularies larger than a hash is long."""
 
-    A rejection then leaves several tokens of the target's law, so that wrong siblings cannot hide behind a sure thing.
+    def law(context: Text) -> list[float]:
+        rng = np.random.default_rng([seed, *context])
+        weights = (rng.random(size) + 0.05) ** sharpness
+        return list(weights / weights.sum())
+
+    return law
+
+
+def overrated(table: Table, size: int, seed: int) -> Table:
+    """Return `table` disturbed, with half of the mass moved to one token, the only one overrated.
+
+    A rejection then leaves several tokens of the target's law, so that wrong siblings cannot hide
+    behind a sure thing.
     """
     noise = hashed(size, seed, 0.5)
 
@@ -69,13 +83,15 @@ def overrated(table: Table, size: int, seed: int) -> Table:
         disturbed = noise(context)
         weights = [p * n for p, n in zip(table(context), disturbed, strict=True)]
         favourite = disturbed.index(max(disturbed))
-        return [0.5 * w / sum(weights) + 0.5 * (token == favourite) for token, w in enumerate(weights)]
+        return [0.5 * w + 0.5 * (t == favourite) for t, w in enumerate(normed(weights))]
 
     return law
 
 
 def certain_at(table: Table, length: int, token: int) -> Table:
-    """Return `table`, with `token` certain after `length` tokens: the prompt pass then costs no chance."""
+    """Return `table`, with `token` certain after `length` tokens: the prompt pass then costs no
+    chance.
+    """
 
     def law(context: Text) -> list[float]:
         row = list(table(context))
@@ -92,12 +108,19 @@ def world(target: Table, draft: Table, size: int) -> World:
 
 WORLDS = {
     "different laws": lambda size: world(hashed(size, 1, 2.0), hashed(size, 2, 2.0), size),
-    "one token overrated": lambda size: world(hashed(size, 10), overrated(hashed(size, 10), size, 11), size),
+    "one token overrated": lambda size: world(
+        hashed(size, 10), overrated(hashed(size, 10), size, 11), size
+    ),
     "zeros in both laws": lambda size: world(sparse(size, 3), sparse(size, 4), size),
     "the drafter is the target": lambda size: world(hashed(size, 5), hashed(size, 5), size),
     "the target is certain": lambda size: world(spiked(size, 6), hashed(size, 7), size),
     "the drafter is certain": lambda size: world(hashed(size, 8), spiked(size, 9), size),
 }
+
+
+def normed(weights: Sequence[float]) -> list[float]:
+    total = math.fsum(weights)
+    return [w / total for w in weights]
 
 
 def slow_law(probabilities: Sequence[float], law: Law) -> list[float]:
@@ -110,19 +133,21 @@ def slow_law(probabilities: Sequence[float], law: Law) -> list[float]:
     if law.top_k:
         least = sorted(weights, reverse=True)[: law.top_k][-1]
         weights = [w if w >= least else 0.0 for w in weights]
-    weights = [w / math.fsum(weights) for w in weights]
+    weights = normed(weights)
     if law.top_p < 1:
         order = sorted(range(size), key=lambda token: (-weights[token], token))
-        before = [math.fsum(weights[t] for t in order[:place]) for place in range(size)]
-        kept = {token for token, mass in zip(order, before, strict=True) if mass < law.top_p}
+        before = accumulate((weights[token] for token in order), initial=0.0)
+        kept = {token for token, mass in zip(order, before, strict=False) if mass < law.top_p}
         weights = [w if token in kept else 0.0 for token, w in enumerate(weights)]
-    return [w / math.fsum(weights) for w in weights]
+    return normed(weights)
 
 
 def completed(
     texts: Mapping[Text, float], target: Table, prompt: Text, law: Law, length: int
 ) -> dict[Text, float]:
-    """Return the law of the first `length` tokens when short texts are completed by plain draws of the target."""
+    """Return the law of the first `length` tokens when short texts are completed by plain draws of
+    the target.
+    """
     found: dict[Text, list[float]] = defaultdict(list)
     waiting = [(text[:length], probability) for text, probability in texts.items()]
     while waiting:
@@ -138,56 +163,3 @@ def completed(
 def ancestral(target: Table, prompt: Text, law: Law, length: int) -> dict[Text, float]:
     """Return the law of the first `length` tokens that the target writes alone."""
     return completed({(): 1.0}, target, prompt, law, length)
-
-
-@dataclass(frozen=True)
-class Replaced:
-    """A tree policy: `widths[d]` children per node, drawn with replacement."""
-
-    widths: tuple[int, ...]
-
-    def sampling(self, greedy: bool) -> Sampling:
-        return Sampling.INDEPENDENT
-
-    def choose(self, laws: Tensor, width: int, dice: Dice) -> Tensor:
-        return dice.draw(laws, width)
-
-    def grow(self, grown: Grown, dice: Dice, greedy: bool) -> Growth:
-        depth = grown.tree.depths[grown.frontier[-1]]
-        if depth >= min(len(self.widths), grown.limit):
-            return Growth()
-        laws = torch.stack([grown.q[grown.rows[node]] for node in grown.frontier])
-        drawn = self.choose(laws, self.widths[depth], dice.at(depth)).tolist()
-        pairs = [(n, t) for n, row in zip(grown.frontier, drawn, strict=True) for t in row if t >= 0]
-        deeper = depth + 1 < min(len(self.widths), grown.limit)
-        return Growth(
-            parents=[parent for parent, _ in pairs],
-            tokens=[token for _, token in pairs],
-            expand=range(len(pairs)) if deeper else (),
-        )
-
-
-class Distinct(Replaced):
-    """The same, drawn without replacement."""
-
-    def sampling(self, greedy: bool) -> Sampling:
-        return Sampling.DISTINCT
-
-    def choose(self, laws: Tensor, width: int, dice: Dice) -> Tensor:
-        return dice.draw(laws, min(width, laws.shape[1]), replace=False)
-
-
-class Likeliest(Replaced):
-    """The same, the likeliest tokens of the draft law in order (lowest id on a tie)."""
-
-    def sampling(self, greedy: bool) -> Sampling:
-        return Sampling.DETERMINISTIC
-
-    def choose(self, laws: Tensor, width: int, dice: Dice) -> Tensor:
-        return laws.sort(dim=1, descending=True, stable=True).indices[:, :width]
-
-
-def random_tree(parents: Sequence[int], tokens: Sequence[int]) -> DraftTree:
-    """Return a tree from raw numbers of any size: they are folded into what is legal."""
-    legal = [-1, *(raw % (i + 1) for i, raw in enumerate(parents[: len(tokens) - 1]))]
-    return DraftTree(tuple(tokens), tuple(legal))

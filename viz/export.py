@@ -73,7 +73,7 @@ def _rounds(trace: Trace) -> Iterator[Sequence[Cell]]:
 
 
 def _text(r: Round, words: Vocabulary) -> str:
-    labels = [label for label, _ in words.flow(r.outcome.emitted)]
+    labels = [each.label for each in words.flow(r.outcome.emitted)]
     return "".join((" " if label["space"] else "") + label["text"] for label in labels)
 
 

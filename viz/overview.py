@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import hashlib
 
-from core.metrics import hardest_tokens
 from core.trace import Trace
 from viz.acceptance import acceptance
-from viz.numbers import count, probability
+from viz.hardest import hardest, hardest_note
+from viz.numbers import count
 from viz.payload import Badge, Overview
-from viz.reading import read, vocabulary
+from viz.reading import vocabulary
 from viz.settings import settings, source
 from viz.strip import scrub, strip
 from viz.text import Vocabulary
 from viz.timeline import timeline
 from viz.verdict import verdict_on
-from viz.words import finish, is_finished
-
-_HARDEST = 5
+from viz.words import finish
 
 
 def overview(trace: Trace, origin: str = "", words: Vocabulary | None = None) -> Overview:
@@ -37,9 +35,10 @@ def overview(trace: Trace, origin: str = "", words: Vocabulary | None = None) ->
         "scrub": scrub(trace),
         "timeline": timeline(trace),
         "acceptance": acceptance(trace),
-        "hardest": _hardest(trace, words),
+        "hardest": hardest(trace, words),
+        "hardest_note": hardest_note(trace),
         "finish": finish(trace),
-        "finished": is_finished(trace),
+        "finished": True,
         "rounds": len(trace.rounds),
     }
 
@@ -66,19 +65,6 @@ def badge(trace: Trace) -> Badge:
     total = sum(len(r.outcome.emitted) for r in trace.rounds)
     meaning = f"{relaxed:,} of {count(total, 'token')} stayed by the relaxed rule only"
     return {"lossless": False, "word": "Lossy", "meaning": meaning}
-
-
-def _hardest(trace: Trace, words: Vocabulary) -> list[dict[str, object]]:
-    return [
-        {
-            "label": read(trace, hard.round, words).label(hard.node),
-            "round": hard.round,
-            "node": hard.node,
-            "accept": probability(hard.accept_probability),
-        }
-        for hard in hardest_tokens(trace, _HARDEST)
-        if hard.accept_probability < 1
-    ]
 
 
 def _first_line(text: str) -> str:

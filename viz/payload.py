@@ -42,6 +42,7 @@ class Label(TypedDict):
 
 class StripToken(TypedDict):
     label: Label
+    text: str  # exactly what the token adds to the text, for copying
     kind: Kind
     node: int | None  # node of this round's tree; None for the target's own token
     position: int  # text position, counted over prompt and answer
@@ -88,6 +89,15 @@ class Badge(TypedDict):
     meaning: str  # Same law as plain sampling | Same text as greedy | ...
 
 
+class Hard(TypedDict):
+    """A token that the drafter was sure of, and the target was not."""
+
+    label: Label
+    round: int
+    node: int
+    numbers: str  # draft .657, target .002
+
+
 class Overview(TypedDict):
     """All of a trace that is not one round."""
 
@@ -104,11 +114,10 @@ class Overview(TypedDict):
     scrub: list[Scrub]
     timeline: Section
     acceptance: Section
-    hardest: list[
-        dict[str, object]
-    ]  # {"label": Label, "round": int, "node": int, "accept": str}: lowest accept chances met
+    hardest: list[Hard]
+    hardest_note: str  # what the list holds, and what its numbers are
     finish: str  # one sentence on why the text ended
-    finished: bool
+    finished: bool  # nothing more will come: true of all that is stored, however it ended
     rounds: int
 
 
@@ -191,17 +200,46 @@ class Inspector(TypedDict):
     scalars: list[tuple[str, str]]
 
 
+class FilmFrame(TypedDict):
+    """The head of a frame: what was thrown, and at which law."""
+
+    head: str  # Dart 2 | The target writes
+    note: str  # at what remains
+
+
+class FilmCell(TypedDict):
+    share: float  # of the frame's law, 0 to 1
+    text: str
+    left: bool  # a share of what remains, not of p
+    tried: NodeState | None  # the token of the frame: tried there, or written by the target
+
+
+class FilmRow(TypedDict):
+    label: Label
+    cells: list[FilmCell]  # one per frame
+
+
+class Film(TypedDict):
+    """What became of the target's law at one node, frame by frame."""
+
+    after: Label
+    frames: list[FilmFrame]
+    rows: list[FilmRow]
+
+
 class Picture(TypedDict):
-    """The method's own picture: a section with a figure, or rows of ticks, or spans of text."""
+    """The method's own picture: a section with a figure, rows of frames, or spans of text."""
 
     section: Section
     html: str  # safe HTML built and escaped in viz, or empty
+    films: NotRequired[list[Film]]
 
 
 class RoundView(TypedDict):
     index: int
     headline: str  # 33 tokens drafted, 2 kept, 1 written by the target.
-    note: str
+    note: str  # how to read the tree
+    list_note: str  # how to read the same as a list, on phones
     root: Label  # the text before, shortened
     depths: list[Depth]
     rows: int

@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import cast
 
 from core.trace import Trace
+from viz.packing import Json, packed
 from viz.replay_data import ExplorePayload, explore_payload
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
@@ -35,6 +37,7 @@ SCRIPTS = (
     "fold",
     "tree_layout",
     "tree_edges",
+    "tree_words",
     "tree",
     "tree_panel",
     "ledger",
@@ -43,6 +46,7 @@ SCRIPTS = (
     "inspector",
     "outline",
     "chart",
+    "pictures",
     "player",
     "keyboard",
     "share",
@@ -106,7 +110,7 @@ def replay_page(payload: ExplorePayload) -> str:
 </head>
 <body style="margin:0">
 <div id="ds-page"><noscript>This replay needs JavaScript.</noscript></div>
-<script type="text/plain" id="ds-payload">{_packed(json.dumps(payload, allow_nan=False))}</script>
+<script type="text/plain" id="ds-payload">{_packed(_columns(payload))}</script>
 <script type="text/plain" id="ds-plotly">{_packed_library()}</script>
 <script>{script}</script>
 </body>
@@ -131,6 +135,11 @@ def _policy(scripts: Sequence[str]) -> str:
 @cache
 def _packed_library() -> str:
     return _packed(chart_library())
+
+
+def _columns(payload: ExplorePayload) -> str:
+    columns = packed(cast(Json, payload))
+    return json.dumps(columns, allow_nan=False, separators=(",", ":"))
 
 
 def _packed(text: str) -> str:

@@ -12,7 +12,7 @@ from viz.reading import OWN, Reading, read, text_before
 from viz.states import present
 from viz.text import Vocabulary, shortened
 from viz.tree import depth_heads, tree_nodes
-from viz.words import headline, note
+from viz.words import headline, list_note, note
 
 
 def round_view(trace: Trace, index: int, words: Vocabulary | None = None) -> RoundView:
@@ -25,6 +25,7 @@ def round_view(trace: Trace, index: int, words: Vocabulary | None = None) -> Rou
         "index": reading.round.index,
         "headline": headline(reading),
         "note": note(reading),
+        "list_note": list_note(reading),
         "root": root_label(reading, index),
         "depths": depth_heads(reading),
         "rows": layout.rows,
@@ -50,7 +51,7 @@ def focus(reading: Reading) -> int:
 def root_label(reading: Reading, index: int) -> Label:
     """Return the end of the text before the round: its last two tokens."""
     tokens = text_before(reading.trace, index, 4)
-    labels = [label for label, _ in reading.vocabulary.flow(tokens)][-2:]
+    labels = [each.label for each in reading.vocabulary.flow(tokens)][-2:]
     text = "".join((" " if label["space"] else "") + label["text"] for label in labels).strip()
     more = "… " if reading.round.prefix_length > 2 else ""
     return shortened({"text": more + text, "space": False, "special": False, "breaks": 0})

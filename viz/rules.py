@@ -9,7 +9,7 @@ import math
 
 from core.trace import Check, Judge
 from viz.numbers import decimals_for, difference, optional, ordinal, probability, quotient
-from viz.payload import Label, Run
+from viz.payload import Run
 from viz.reading import OWN, Reading
 from viz.sentence import Part, say
 
@@ -30,7 +30,7 @@ def rule(reading: Reading, node: int) -> list[Run]:
         return say(
             "The text so far ends with ",
             reading.label(0),
-            ". The bars are the laws of what follows.",
+            ". The bars show what may follow.",
         )
     check = reading.check(node)
     if check is None:
@@ -208,33 +208,29 @@ def _both(reading: Reading, node: int) -> list[Part]:
 
 
 def _own(reading: Reading) -> list[Run]:
-    label, origin = reading.label(OWN), reading.round.outcome.origin
-    drawn = _drawn(reading, origin == "correction")
-    if origin == "correction":
-        return say("Written by the target: all that was tried here missed. ", label, *drawn)
-    if origin == "bonus":
-        return say(
-            "Written by the target: the whole draft stood, so its last look gives one more. ",
-            label,
-            *drawn,
-        )
-    return say("Written by the target: nothing was drafted. ", label, *drawn)
+    origin = reading.round.outcome.origin
+    why = {
+        "correction": "all that was tried here missed",
+        "bonus": "the whole draft stood, so its last look gives one more",
+    }.get(origin, "nothing was drafted")
+    return say(f"Written by the target: {why}. ", *_drawn(reading, origin == "correction"))
 
 
 def _drawn(reading: Reading, corrected: bool) -> list[Part]:
+    """Return which law the target's own token came from, and how likely it was there."""
+    label = reading.label(OWN)
     if reading.greedy:
-        gap, favourites = (
-            reading.round.scalars.top2_gap[reading.end],
-            _favourites(reading, reading.end),
-        )
+        gap = reading.round.scalars.top2_gap[reading.end]
+        favourites = _favourites(reading, reading.end)
         if gap is None or len(favourites) < 2:
-            return [" is its first choice."]
-        second: Label = reading.candidate(favourites[1], reading.end)
-        return [f" is its first choice, {gap:.2f} logits ahead of ", second, "."]
+            return ["Its first choice is ", label, "."]
+        second = reading.candidate(favourites[1], reading.end)
+        return ["Its first choice is ", label, f", {gap:.2f} logits ahead of ", second, "."]
     held = own_share(reading)
     if held is None:
-        return [" was drawn from what remains." if corrected else " was drawn from its law."]
-    return [f" held {probability(held)} of {'what remains' if corrected else 'its law'}."]
+        return [label, f" was drawn from {'what remains' if corrected else 'its law'}."]
+    law = "What remains gave " if corrected else "Its law gave "
+    return [law, label, f" {probability(held)}."]
 
 
 def own_share(reading: Reading) -> float | None:

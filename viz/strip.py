@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from core.trace import Origin, Round, Trace
 from viz.payload import Kind, Label, Scrub, StripRound, StripToken
 from viz.reading import read
-from viz.text import Vocabulary
+from viz.text import Flowing, Vocabulary
 
 _OWN: dict[Origin, Kind] = {
     "correction": "correction",
@@ -16,7 +16,7 @@ _OWN: dict[Origin, Kind] = {
     "none": "plain",
 }
 
-Flow = Sequence[tuple[Label, bool]]
+Flow = Sequence[Flowing]
 
 
 def strip(trace: Trace, words: Vocabulary) -> list[StripRound]:
@@ -59,13 +59,14 @@ def _tokens(r: Round, flow: Flow) -> list[StripToken]:
     accepted = r.outcome.accepted
     return [
         {
-            "label": label,
+            "label": token.label,
+            "text": token.text,
             "kind": _kind(r, place),
             "node": accepted[place] if place < len(accepted) else None,
             "position": r.prefix_length + place,
-            "joined": joined,
+            "joined": token.joined,
         }
-        for place, (label, joined) in enumerate(flow)
+        for place, token in enumerate(flow)
     ]
 
 

@@ -123,6 +123,20 @@ def alone(label: Label) -> str:
     return "·" + label["text"] if label["space"] else label["text"] or "‹empty›"
 
 
+def legible(text: str) -> str:
+    """Return the text with a replacement character for every byte that is not UTF-8."""
+    return _BROKEN.sub(lambda broken: "\ufffd" * len(broken[0]), text)
+
+
+@dataclass(frozen=True, slots=True)
+class Flowing:
+    """A token among its neighbours; `joined` when its last character runs on into the next."""
+
+    label: Label
+    joined: bool
+    text: str  # exactly what it adds to the text: nothing for a control token
+
+
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """Labels of token ids. An id without bytes is shown by its number."""
@@ -155,12 +169,12 @@ class Vocabulary:
         """Return the unfinished character at the end of the text once `token` joined it."""
         return b"" if token in self.special else pending(before + self.piece(token))
 
-    def flow(self, tokens: Sequence[int], before: bytes = b"") -> list[tuple[Label, bool]]:
-        """Return labels of consecutive tokens, True where a character runs on into the next."""
+    def flow(self, tokens: Sequence[int], before: bytes = b"") -> list[Flowing]:
+        """Return consecutive tokens as they stand in running text."""
         spelled = spell([before, *map(self.piece, tokens)])[1:]
         return [
-            (self._control(token), False)
+            Flowing(self._control(token), False, "")
             if token in self.special or token not in self.pieces
-            else (visible(piece.text), piece.joined)
+            else Flowing(visible(piece.text), piece.joined, legible(piece.text))
             for token, piece in zip(tokens, spelled, strict=True)
         ]

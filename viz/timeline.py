@@ -53,8 +53,8 @@ def _foot(trace: Trace, unit: Scale) -> str:
     each = rounds_drawn(trace)
     accept = duration(median(r.cost.accept_ms for r in each))
     prompt = sum(r.cost.verify_ms for r in trace.rounds) - sum(r.cost.verify_ms for r in each)
-    left_out = f"Accept, {accept} a round, is not drawn"
-    left_out += f", nor is the prompt pass, {duration(prompt)}." if prompt >= 0.5 else "."
+    left_out = f"Not drawn: accepting, {accept} a round"
+    left_out += f", and the prompt pass, {duration(prompt)}." if prompt >= 0.5 else "."
     if not unit.plain:
         return left_out
     paid = sum(len(r.outcome.emitted) * unit.unit_ms > _cost(r) for r in each)

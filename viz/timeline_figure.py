@@ -12,6 +12,7 @@ from viz.payload import Figure
 
 _UNIT = 12  # px
 _LEFT = 84  # px, for the names of the two directions and the numbers
+_NAMED = 3.2  # units on either side of the line that the direction's name needs
 _BLOCK = 0.72  # of a unit; the rest is the gap between blocks
 _MARKS: tuple[tuple[Origin, str, str], ...] = (
     ("correction", "diamond", "@correction"),
@@ -153,9 +154,9 @@ def _told_paid(column: Column, unit: Scale) -> str:
 
 
 def _layout(found: Sequence[Column], unit: Scale) -> dict[str, object]:
-    top = max(2.0, max(c.won for c in found) + 0.7)
+    top = max(_NAMED, max(c.won for c in found) + 0.7)
     deepest = max(unit.units(c.paid_ms) for c in found)
-    bottom = DEEPEST + 1.2 if deepest > DEEPEST else max(2.0, deepest + 0.4)
+    bottom = DEEPEST + 1.2 if deepest > DEEPEST else max(_NAMED, deepest + 0.4)
     step = 5 if max(top, bottom) < 25 else 10
     up, down = range(step, int(top) + 1, step), range(step, int(bottom) + 1, step)
     names = [f"{value}" if unit.plain else f"{value * unit.unit_ms:.0f} ms" for value in down]
@@ -178,7 +179,7 @@ def _layout(found: Sequence[Column], unit: Scale) -> dict[str, object]:
     below = "plain steps" if unit.plain else "time"
     return figure | {
         "barmode": "overlay",
-        "annotations": [_axis_name("won<br>tokens", 1), _axis_name(f"paid<br>{below}", -1)],
+        "annotations": [*_axis_name("won", "tokens", 1), *_axis_name("paid", below, -1)],
     }
 
 
@@ -188,15 +189,21 @@ def _ticks(found: Sequence[Column]) -> dict[str, object]:
     return {"nticks": 12, "tickformat": "d"}
 
 
-def _axis_name(text: str, side: int) -> dict[str, object]:
+def _axis_name(name: str, unit: str, side: int) -> list[dict[str, object]]:
+    """Return the name of a direction over its unit, in the middle of the room it surely has."""
+    return [_word(f"<b>{name}</b>", "@ink", 7, side), _word(unit, "@mute", -7, side)]
+
+
+def _word(text: str, colour: str, shift: int, side: int) -> dict[str, object]:
     return {
         "text": text,
         "xref": "paper",
         "x": 0,
         "xanchor": "left",
-        "xshift": 4 - _LEFT,
-        "y": 1.4 * side,
-        "align": "left",
+        "xshift": -_LEFT,
+        "y": side * _NAMED / 2,
+        "yshift": shift,
         "showarrow": False,
-        "font": {"size": 11, "color": "@ink"},
+        "borderpad": 0,
+        "font": {"size": 11, "color": colour},
     }

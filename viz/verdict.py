@@ -40,14 +40,21 @@ def _against_plain(trace: Trace) -> str:
     slower = ratio < 1 - _EVEN
     reason = f"{_burden(trace) if slower else _balance(trace)}{_delays(trace)}."
     if slower:
-        return f"Still slower than plain decoding, {times}: {reason}"
+        opening = "Still slower" if _wins(trace) else "Slower"
+        return f"{opening} than plain decoding, {times}: {reason}"
     if ratio <= 1 + _EVEN:
         return f"As fast as plain decoding, {times}: {reason}"
-    return f"{rate(ratio)} times as fast as plain decoding, {times}: {reason}"
+    return f"That is {rate(ratio)} times as fast as plain decoding, {times}: {reason}"
+
+
+def _wins(trace: Trace) -> bool:
+    """Return whether a pass gives more than plain decoding's one token at all."""
+    emitted, passes = tokens_per_pass(trace).counts
+    return emitted / passes > 1 + _EVEN
 
 
 def _burden(trace: Trace) -> str:
-    """Name what costs most, in plain steps"""
+    """Name what costs most, in plain steps."""
     draft, verify = _steps(trace, "draft"), _steps(trace, "verify")
     if draft > verify:
         return f"drafting a round costs as much as {rate(draft)} plain steps"
@@ -67,7 +74,7 @@ def _delays(trace: Trace) -> str:
     times = [round_ms(r) for r in rounds_drawn(trace)]
     late = sum(time > _LATE * median(times) for time in times)
     return (
-        f"; {late:,} of {count(len(times), 'round')} took over {_LATE} times as long"
+        f"; {late:,} of {count(len(times), 'round')} took over {_LATE} times the usual time"
         if late
         else ""
     )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from core.trace import Trace
-from viz.numbers import count
+from viz.numbers import count, probability
 from viz.reading import Reading
 
-_FINISHED = frozenset({"length", "eos", "stop", "context"})
+# by the reason that drafting stopped before its first token
+_WHY_EMPTY = {
+    "room": "One token was left to write, so a draft had no room.",
+    "no_match": "The end of the text occurs nowhere before, so there was nothing to copy.",
+}
 
 
 def headline(reading: Reading) -> str:
@@ -39,8 +43,19 @@ def note(reading: Reading) -> str:
         return "One pass of the target over the prompt gives the first token."
     if not r.drafted:
         return _empty(r.stop.reason if r.stop else "")
+    return f"{_lines_and_dots(reading)}{_stopped(reading)}"
+
+
+def list_note(reading: Reading) -> str:
+    """Return how to read the same round as a list of rows."""
+    if reading.is_prompt or not reading.round.drafted:
+        return note(reading)
+    return f"{_bars(reading)}{_stopped(reading)}"
+
+
+def _lines_and_dots(reading: Reading) -> str:
     at = " at temperature 1" if reading.greedy else ""
-    if all(reading.q(node) is None for node in range(1, reading.size)):
+    if not _has_q(reading):
         return f"Dot area is the target's p{at}. This draft has no q, so all lines are alike."
     return (
         f"Line width is the draft's q, dot area the target's p{at}. "
@@ -48,11 +63,33 @@ def note(reading: Reading) -> str:
     )
 
 
+def _bars(reading: Reading) -> str:
+    at = " at temperature 1" if reading.greedy else ""
+    if not _has_q(reading):
+        return f"Solid bar: the target's p{at}. This draft has no q."
+    return (
+        f"Solid bar: the target's p{at}. Hollow bar: the draft's q. "
+        "Hollow much longer: the drafter was too sure."
+    )
+
+
+def _has_q(reading: Reading) -> bool:
+    return any(reading.q(node) is not None for node in range(1, reading.size))
+
+
+def _stopped(reading: Reading) -> str:
+    """Say when the draft ended because it lost confidence; other ends say nothing of the draft."""
+    stop = reading.round.stop
+    if stop is None or stop.reason != "confidence" or stop.value is None or not stop.threshold:
+        return ""
+    value, least = probability(stop.value), probability(stop.threshold)
+    return f" Drafting stopped where its confidence fell to {value}, below {least}."
+
+
 def _empty(reason: str) -> str:
     told = reason.replace("_", " ")
-    return "The target took one plain step." + (
-        f" Why: {told}." if told not in ("", "none") else ""
-    )
+    why = _WHY_EMPTY.get(reason) or f"{told.capitalize()}." if told not in ("", "none") else ""
+    return f"The target took one plain step. {why}".rstrip()
 
 
 def finish(trace: Trace) -> str:
@@ -68,10 +105,6 @@ def finish(trace: Trace) -> str:
         "stop": "Stopped at a stop text.",
         "context": f"Stopped: the model holds {count(trace.models.target.context, 'token')}.",
     }[reason]
-
-
-def is_finished(trace: Trace) -> bool:
-    return trace.finish_reason in _FINISHED
 
 
 def _cancelled(trace: Trace) -> str:

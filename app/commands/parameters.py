@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from app.commands.errors import UsageError
 
@@ -34,12 +35,17 @@ class Parameter(Struct, frozen=True, kw_only=True):
     maximum: Json = None
     choices: list[Json] | None = None
     description: str = ""
+    only_with: tuple[str, str] | None = None  # matters only while another setting has a value
 
 
 def parameters(config: type[BaseModel]) -> list[Parameter]:
     """Return the settings that `config` declares, in its order."""
     schema = cast(Schema, config.model_json_schema())
-    return [_parameter(name, part) for name, part in _schemas(schema.get("properties")).items()]
+    others = cast("Mapping[str, tuple[str, str]]", getattr(config, "only_with", {}))
+    return [
+        replace(_parameter(name, part), only_with=others.get(name))
+        for name, part in _schemas(schema.get("properties")).items()
+    ]
 
 
 def parse_settings(method: Method, pairs: Iterable[tuple[str, str]]) -> dict[str, object]:

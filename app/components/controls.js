@@ -57,9 +57,14 @@
     root.append(...laidOut(parts));
 
     const methodOf = (key) => catalogue?.methods.find((one) => one.key === key);
-    const clearErrors = () => root.querySelectorAll(".ds-state-error").forEach((one) => one.remove());
+
+    function clearErrors() {
+      root.querySelectorAll(".ds-state-error").forEach((one) => one.remove());
+      root.querySelectorAll("[aria-invalid]").forEach((one) => one.removeAttribute("aria-invalid"));
+    }
 
     function fitPrompt() {
+      if (!parts.prompt.clientWidth) return;
       parts.prompt.style.height = "auto";
       parts.prompt.style.height = `${Math.min(parts.prompt.scrollHeight + 2, 134 * D.theme.scale)}px`;
     }
@@ -83,6 +88,7 @@
     function drawFields() {
       const found = methodOf(order.method) ?? catalogue.methods[0];
       order.method = found.key;
+      parts.method.title = found.name;
       parts.method.replaceChildren(...options(catalogue.methods.map(({ key, name }) => ({ key, title: name })), found.key));
       fields = {
         config: D.fieldRows(found.parameters, order.config, "config.", changed),
@@ -146,6 +152,7 @@
       fitPrompt();
       drawBadge();
     });
+    new ResizeObserver(fitPrompt).observe(root); // it has no height while the column is folded
     draw();
     setBusy(false);
 
@@ -199,7 +206,11 @@
         const place = root.querySelector(`[data-field="${CSS.escape(field)}"]`) ?? parts.button;
         place.closest("details")?.setAttribute("open", "");
         place.after(D.states.error(words));
-        if (place !== parts.button) (place.querySelector("input, select") ?? place).focus({ preventScroll: true });
+        const input = place.querySelector("input, select") ?? place;
+        if (input !== parts.button) {
+          input.setAttribute("aria-invalid", "true");
+          input.focus({ preventScroll: true });
+        }
         return root.getClientRects().length > 0;
       },
     };

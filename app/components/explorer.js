@@ -60,7 +60,16 @@ window.draftscope = view;
 
 const side = D.h("aside", { class: "ds-side", "aria-label": "What to run" });
 view.root.classList.add("ds-with-side");
-view.root.querySelector(".ds-main").before(side);
+const narrow = matchMedia("(max-width: 860px)");
+
+/** The column stands beside the panels; on a narrow page it folds out below the method row. */
+function placeSide() {
+  if (narrow.matches) view.root.querySelector(".ds-part-method").after(side);
+  else view.root.querySelector(".ds-main").before(side);
+}
+placeSide();
+narrow.addEventListener("change", placeSide);
+
 const places = { top: D.h("div"), strip: D.h("div") };
 view.root.querySelector(".ds-part-state").after(places.top);
 view.root.querySelector(".ds-part-strip").after(places.strip);
@@ -83,6 +92,7 @@ function show(name, { overview, rounds }, place) {
   controls.setSettings(overview);
   drawShown();
   if (orderOf(name)) controls.setOrder(orderOf(name));
+  if (mount.hasAttribute("aria-busy")) performance.mark("draftscope-shown");
   mount.removeAttribute("aria-busy");
 }
 
@@ -134,7 +144,7 @@ const live = D.followRuns(store, {
     }
   },
 });
-watch("value", () => live.take(props.value));
+watch("value", () => live.take(JSON.parse(props.value)));
 
 const controls = D.mountControls(side, {
   examples,
@@ -142,6 +152,7 @@ const controls = D.mountControls(side, {
     wanted = order;
     controls.setBusy(true);
     view.root.classList.remove("ds-side-open");
+    view.root.scrollIntoView();
     live.expect();
     trigger("run", { order });
   },
@@ -155,7 +166,9 @@ async function start() {
   const link = D.readLink();
   const place = D.readPlace();
   const named = examples.some((one) => one.key === link.example);
-  await openTrace(named ? link.example : examples[0].key, named || !link.order ? place : {});
+  const first = named ? link.example : examples[0]?.key;
+  if (first) await openTrace(first, named || !link.order ? place : {});
+  else say(D.states.empty("There is no recorded example here; run a prompt of your own.", { act: null }), "top");
   controls.setCatalogue(await server.controls());
   if (!link.order) return;
   const words = (order) => JSON.stringify(controls.compact(order));

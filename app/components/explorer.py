@@ -7,8 +7,10 @@ else is asked for over plain HTTP. Knows no model.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import gradio as gr
+import msgspec
 
 from app.components.assets import script, tags
 from app.components.quiet import Quiet
@@ -27,7 +29,7 @@ class Explorer(gr.HTML, metaclass=Quiet):
     ) -> None:
         """`settings` is what explorer.js reads once: examples, pages, addresses."""
         super().__init__(
-            value={},
+            value="",
             html_template='<div class="ds-mount" aria-busy="true"></div>',
             js_on_load=script("explorer.js"),
             apply_default_css=False,
@@ -38,5 +40,10 @@ class Explorer(gr.HTML, metaclass=Quiet):
             settings=dict(settings),
         )
 
-    def api_info(self) -> dict[str, object]:
-        return {"type": "object"}
+    def postprocess(self, value: Any) -> Any:
+        """Pass a message on as JSON text.
+
+        As an object it would travel as differences to the message before, with which it has
+        nothing in common.
+        """
+        return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -42,7 +42,7 @@
       autocomplete: "off",
       spellcheck: "false",
       maxlength: 400,
-      placeholder: spec.type.startsWith("list of ") ? "none" : null,
+      placeholder: spec.type.startsWith("list of ") || spec.default === "" ? "none" : null,
       on,
     });
     field.value = shown(value);
@@ -62,10 +62,24 @@
 
   /** Rows for a list of declarations; `read` gives their values by name. */
   D.fieldRows = (specs, values, prefix, changed) => {
-    const made = specs.map((spec) => [spec.name, row(prefix + spec.name, spec, values[spec.name] ?? spec.default, changed)]);
+    const made = new Map();
+    const settled = () => {
+      showThoseThatMatter();
+      changed();
+    };
+    for (const spec of specs) {
+      made.set(spec.name, row(prefix + spec.name, spec, values[spec.name] ?? spec.default, settled));
+    }
+    function showThoseThatMatter() {
+      for (const { name, only_with: condition } of specs) {
+        const idle = condition && made.get(condition[0]).read() !== condition[1];
+        made.get(name).root.classList.toggle("ds-none", Boolean(idle));
+      }
+    }
+    showThoseThatMatter();
     return {
-      elements: made.map(([, one]) => one.root),
-      read: () => Object.fromEntries(made.map(([name, one]) => [name, one.read()])),
+      elements: [...made.values()].map((one) => one.root),
+      read: () => Object.fromEntries([...made].map(([name, one]) => [name, one.read()])),
     };
   };
 

@@ -36,11 +36,13 @@
 
     function stop() {
       wantsCancel = true;
+      say(D.states.cancelled("Cancelling after this round."), "top");
       if (run?.name) cancel(run.name);
     }
 
     function tell(message) {
       const { phase, words } = message;
+      if (wantsCancel && !OVER.has(phase)) return;
       if (phase === "waiting") say(D.states.loading(words || "Starting.", { cancel: stop }), "top");
       else if (phase === "loading") say(D.states.loading(loadingWords(message), { ...message, cancel: stop }), "top");
       else if (phase === "decoding") say(progress(words, stop), "strip");
@@ -92,7 +94,6 @@
       },
       /** A message came; they are handled one after the other. */
       take(message) {
-        if (!message?.phase) return;
         chain = chain.then(() => handle(message)).catch((error) => store.emit("trouble", error));
       },
     };

@@ -46,7 +46,7 @@ def explore(studio: Studio, pages: list[dict[str, str]]) -> None:
 
     async def run(event: gr.EventData, request: gr.Request) -> AsyncIterator[Message]:
         try:
-            order = read_order(event.order, limits)
+            order = read_order(getattr(event, "order", {}), limits)
         except OrderError as error:
             yield {
                 "run": "",
@@ -63,6 +63,8 @@ def explore(studio: Studio, pages: list[dict[str, str]]) -> None:
         async for message in studio.runner.resume(str(event.name)):
             yield message
 
+    # Gradio's queue lets all of them in: the runner has a line of its own, which lets one run at a
+    # time, tells the others their place, can be left at once, and says when it is full.
     for listen, work in ((explorer.run, run), (explorer.resume, resume)):
         listen(
             work,
@@ -70,8 +72,7 @@ def explore(studio: Studio, pages: list[dict[str, str]]) -> None:
             outputs=explorer,
             show_progress="hidden",
             trigger_mode="multiple",
-            concurrency_limit=limits.runs_at_once + limits.runs_waiting,
-            concurrency_id="runs",
+            concurrency_limit=None,
             api_name=f"explorer_{work.__name__}",
             api_visibility="private",
         )

@@ -3,6 +3,7 @@
   "use strict";
 
   const SIZE = 12;
+  const HALF = 8; // of the wedge, with the air that a word keeps from it
   const END = 12; // room that the figures 0 and 1 take at the ends
 
   const text = (x, y, words, more = {}) => D.s("text", { x, y, ...more }, words);
@@ -89,23 +90,46 @@
         }),
       );
     }
-    if (keep > 46)
-      parts.push(text(7, y + 13, "keep", { class: "ds-svg-strong", fill: "var(--ds-accepted)" }));
-    if (width - keep > 52) {
-      parts.push(
-        text(width - 7, y + 13, "reject", {
-          class: "ds-svg-strong ds-halo",
-          "text-anchor": "end",
-          fill: "var(--ds-rejected)",
-        }),
-      );
-    }
-    return parts;
+    const labels = D.boardLabels(board, width).map(({ word, from }) =>
+      text(from, y + 13, word, {
+        class: `ds-svg-strong${word === "reject" ? " ds-halo" : ""}`,
+        fill: `var(--ds-${word === "keep" ? "accepted" : "rejected"})`,
+      }),
+    );
+    return [...parts, ...labels];
   }
+
+  const wedgeAt = (board, width) => Math.min(width - 5, Math.max(5, board.u * width));
+
+  /** Where a word stands between two ends: at its own end, else beyond the wedge, else nowhere. */
+  function clearOf(wedge, spots, low, high, size) {
+    const free = (from) =>
+      from >= low && from + size <= high && (from > wedge + HALF || from + size < wedge - HALF);
+    return spots.find(free);
+  }
+
+  /** Places `{word, from, to}` of "keep" and "reject" on the line; the wedge meets neither, or the word is left out. */
+  D.boardLabels = (board, width) => {
+    const [keep, wedge] = [board.keep * width, wedgeAt(board, width)];
+    const place = (word, spots, low, high) => {
+      const size = D.textWidth(word, SIZE, 600);
+      const from = clearOf(wedge, spots(size), low, high, size);
+      return from === undefined ? [] : [{ word, from, to: from + size }];
+    };
+    return [
+      ...place("keep", () => [7, wedge + HALF + 1], 5, keep - 5),
+      ...place(
+        "reject",
+        (size) => [width - 7 - size, wedge - HALF - 1 - size],
+        keep + 5,
+        width - 5,
+      ),
+    ];
+  };
 
   function wedge(board, width, y) {
     const colour = board.passed ? "accepted" : "rejected";
-    const x = Math.min(width - 5, Math.max(5, board.u * width));
+    const x = wedgeAt(board, width);
     return D.s(
       "g",
       { class: "ds-wedge" },

@@ -3,8 +3,8 @@
   "use strict";
 
   const CONFIG = { displayModeBar: false, doubleClick: false, typesetMath: false, responsive: false };
-  const AFTER = 60; // milliseconds after a step at which charts below the tree follow
-  const SIZES = new Set(["size", "width", "l", "r", "t", "b", "height", "thickness", "standoff", "ticklen"]);
+  const AFTER = 60; // milliseconds after a step at which charts of the round follow
+  const SIZES = new Set(["size", "width", "l", "r", "t", "b", "height", "xshift", "yshift", "thickness", "standoff", "ticklen"]);
 
   /** The figure's sizes in projector mode; numbers of the data stay as they are. */
   function enlarge(part, scale, key = "") {
@@ -43,20 +43,34 @@
     });
   }
 
-  /** The bar that stands for `round`, or null; averaged bars stand for several rounds. */
-  function barOf(data, round) {
-    const bars = data.find((trace) => trace.type === "bar" && typeof trace.width === "number");
-    const left = (bars?.x ?? []).filter((x) => x <= round);
-    return left.length ? { x: Math.max(...left), width: bars.width } : null;
+  const TICK = 20; // design pixels that a round's number needs
+
+  /** Numbers of rounds that fit: every second, fifth ... of them where there is room for no more. */
+  function fitTicks(xaxis, room) {
+    const { tickvals, ticktext } = xaxis;
+    if (!tickvals) return xaxis;
+    const least = (tickvals.length * TICK) / Math.max(1, room);
+    const step = [1, 2, 5, 10, 20].find((each) => each >= least) ?? 50;
+    const kept = (_, place) => place === 0 || (place + 1) % step === 0;
+    return { ...xaxis, tickangle: 0, tickvals: tickvals.filter(kept), ticktext: ticktext.filter(kept) };
   }
 
-  /** Shapes that mark the column of `round`: one, or none where the chart leaves the round out. */
-  function chosenColumn(data, round) {
-    const bar = barOf(data, round);
-    if (!bar) return [];
-    const [x0, x1] = [bar.x - bar.width * 0.8, bar.x + bar.width * 0.8];
-    const place = { type: "rect", layer: "below", xref: "x", yref: "paper", x0, x1, y0: 0, y1: 1 };
-    return [{ ...place, fillcolor: "@sel", line: { width: 0 } }];
+  /** The bar that stands for `round`, or null; averaged bars stand for several rounds. */
+  function barOf(data, round) {
+    const bars = data.filter((trace) => trace.type === "bar" && typeof trace.width === "number");
+    const left = bars.flatMap((trace) => trace.x).filter((x) => x <= round);
+    return left.length ? { x: Math.max(...left), width: bars[0].width } : null;
+  }
+
+  /** Lay `mark` under the column of `round`; hide it where the chart leaves the round out. */
+  function markColumn(mark, plot, round) {
+    const { xaxis, _size: size } = plot._fullLayout;
+    const bar = barOf(plot.data, round);
+    mark.hidden = !bar;
+    if (!bar) return;
+    const [from, to] = [-0.8, 0.8].map((side) => xaxis._offset + xaxis.d2p(bar.x + side * bar.width));
+    const place = { left: from, width: to - from, top: size.t, height: size.h };
+    Object.entries(place).forEach(([name, value]) => mark.style.setProperty(name, `${value}px`));
   }
 
   /** Mount one section. `get` gives it, or null; `byRound` says that its x axis counts rounds. */
@@ -70,22 +84,29 @@
     const head = D.h("h3");
     const note = D.h("p", { class: "ds-note" });
     const plot = D.h("div", { class: "ds-plot", role: "img", "data-export": name });
+    const mark = byRound ? D.h("div", { class: "ds-column-mark", hidden: true }) : null;
+    const stage = D.h("div", { class: "ds-plot-stage" }, mark, plot);
     const extra = D.h("div", { class: "ds-extra" });
     const legend = D.h("div");
     const foot = D.h("p", { class: "ds-note ds-foot" });
-    root.append(head, note, plot, extra, legend, foot);
+    root.append(head, note, stage, extra, legend, foot);
     let Plotly = null;
     let listening = false;
+    let shown = null; // what the page shows, so that an equal picture is not drawn again
 
     function draw() {
       const part = get();
       root.classList.toggle("ds-none", !part);
       if (!part) return;
-      const { section, html } = part;
+      const state = JSON.stringify([part, plot.clientWidth, D.theme.scale, D.colours(root).ink, !!Plotly]);
+      if (state === shown) return;
+      shown = state;
+      const { section, html, films } = part;
       head.textContent = section.head;
       note.textContent = section.note;
       foot.textContent = section.foot;
       extra.innerHTML = html; // built and escaped by the views; never token text as it came
+      if (films) extra.append(D.films(films));
       plot.hidden = !section.figure;
       plot.setAttribute("aria-label", section.alt || section.head);
       legend.replaceChildren(
@@ -102,20 +123,19 @@
         ? fitBars(enlarged, figure.data, figure, plot.clientWidth / scale)
         : keepBars(enlarged, figure.data);
       const layout = enlarge(figure.layout, scale);
-      const shapes = [
-        ...(byRound && store.round !== null ? chosenColumn(data, store.round) : []),
-        ...(layout.shapes ?? []),
-      ];
+      const { l = 0, r = 0 } = layout.margin ?? {};
+      const xaxis = byRound ? fitTicks(layout.xaxis, (plot.clientWidth - l - r) / scale) : layout.xaxis;
       const yaxis = { ticklabelstandoff: 6 * scale, ...layout.yaxis };
       const whole = {
         ...layout,
+        xaxis,
         yaxis,
-        shapes,
         width: plot.clientWidth,
         font: { ...layout.font, family: D.SANS },
       };
       const painted = D.paint({ data, layout: whole }, D.colours(root));
       Plotly.react(plot, painted.data, painted.layout, CONFIG);
+      follow();
       listen();
     }
 
@@ -131,15 +151,10 @@
       });
     }
 
-    /** The chosen column follows once the reader rests: a step never waits for it. */
-    const follow = D.calmly(() => {
-      const figure = get()?.section.figure;
-      if (!figure || !plot._fullLayout || !Plotly) return;
-      const own = D.paint(enlarge(figure.layout.shapes ?? [], D.theme.scale), D.colours(root));
-      Plotly.relayout(plot, {
-        shapes: [...D.paint(chosenColumn(plot.data, store.round), D.colours(root)), ...own],
-      });
-    }, AFTER);
+    /** The chosen column: a box under the chart, so that a step draws no chart again. */
+    function follow() {
+      if (mark && plot._fullLayout && store.round !== null) markColumn(mark, plot, store.round);
+    }
     const redraw = D.calmly(() => draw(), AFTER);
 
     plotly.then((library) => {
@@ -162,14 +177,14 @@
     ];
   };
 
-  /** Mount the list of the hardest tokens: the lowest accept chances met. */
+  /** Mount the list of the hardest tokens. */
   D.mountHardest = (root, store) => {
     function draw() {
       const rows = store.overview?.hardest ?? [];
       root.classList.toggle("ds-none", !rows.length);
       root.replaceChildren(
         D.h("h3", null, "Hardest tokens"),
-        D.h("p", { class: "ds-note" }, "The lowest accept chances met."),
+        D.h("p", { class: "ds-note" }, store.overview?.hardest_note ?? ""),
         D.h(
           "ul",
           { class: "ds-hardest" },
@@ -185,7 +200,7 @@
                 },
                 D.token(row.label),
                 D.h("span", { class: "ds-note" }, `round ${row.round}`),
-                D.h("span", { class: "ds-number" }, row.accept),
+                D.h("span", { class: "ds-number" }, row.numbers),
               ),
             ),
           ),

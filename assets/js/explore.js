@@ -105,22 +105,15 @@
     });
   }
 
-  function exportEntries(store, root, plotly, more) {
+  function exportEntries(store, root, plotly, tree, more) {
     const stem = () => `draftscope-${store.overview.id}`;
-    const plots = () => [
-      ["tree", root.querySelector(".ds-tree-plot")],
-      ...[...root.querySelectorAll("[data-export]")].map((plot) => [plot.dataset.export, plot]),
-    ];
+    const charted = (name) => (name === "tree" ? tree() : root.querySelector(`[data-export="${name}"]`));
     const picture = (name, format) => async () => {
-      const plot = plots().find(([key]) => key === name)?.[1];
-      if (plot?.data)
-        await D.savePicture(
-          await plotly,
-          plot,
-          format,
-          `${stem()}-round-${store.round}-${name}`,
-          D.colours(root),
-        );
+      const figure = charted(name);
+      if (figure?.layout) {
+        const file = `${stem()}-round-${store.round}-${name}`;
+        await D.savePicture(await plotly, figure, format, file, D.colours(root));
+      }
     };
     return [
       ...more,
@@ -135,28 +128,26 @@
   }
 
   function mountPanels(parts, store, player, plotly, options) {
-    const picture = () => {
-      const found = store.view?.picture;
-      return found ? { section: found.section, html: found.html } : null;
-    };
     const section = (key) => () => store.overview && { section: store.overview[key], html: "" };
-    return [
+    const tree = D.mountTree(parts.tree, store, plotly);
+    const stops = [
       mountTop(parts.top, store),
       D.mountMethodRow(parts.method, store, options.onChange),
       mountState(parts.state, store),
       D.mountStrip(parts.strip, store),
       D.mountScrubber(parts.scrubber, store, player),
-      D.mountTree(parts.tree, store, plotly),
+      tree.stops,
       D.mountInspector(parts.inspector, store),
       D.mountLedger(parts.ledger, store),
       D.mountOutline(parts.outline, store),
       D.mountSection(parts.timeline, store, plotly, section("timeline"), { byRound: true, name: "timeline" }),
       D.mountSection(parts.acceptance, store, plotly, section("acceptance"), { name: "acceptance" }),
       D.mountHardest(parts.hardest, store),
-      D.mountSection(parts.picture, store, plotly, picture, { events: ["round"], name: "method" }),
+      D.mountPictures(parts.picture, store, plotly),
       D.mountDock(parts.dock, store, player),
       announce(parts.live, store),
     ].flat();
+    return { stops, tree };
   }
 
   /**
@@ -195,7 +186,8 @@
     root.append(dialog);
     element.replaceChildren(root);
 
-    const exports = exportEntries(store, root, plotly, options.exports);
+    const treeFigure = () => panels.tree.figure();
+    const exports = exportEntries(store, root, plotly, treeFigure, options.exports);
     const copyLink = () => D.copy(D.placeUrl(store, options.params()));
     const stops = [D.wear(root), ...watchWidth(root, parts.main)];
     if (parts.header)
@@ -208,7 +200,8 @@
         }),
       );
     if (parts.side) stops.push(...D.mountSide(parts.side, store));
-    stops.push(...mountPanels(parts, store, player, plotly, options));
+    const panels = mountPanels(parts, store, player, plotly, options);
+    stops.push(...panels.stops);
     const roundless = () => root.classList.toggle("ds-roundless", !store.order.length);
     stops.push(store.on("trace", roundless), store.on("strip", roundless));
     if (options.keys) stops.push(D.listenKeys(root, store, player, help));

@@ -80,13 +80,13 @@
   };
 
   /** Save a chart as it is seen, on paper; `format` is png or svg. */
-  D.savePicture = async (Plotly, plot, format, name, colours) => {
-    const { l, r, t, b } = plot.layout.margin;
-    const [width, height] = [plot.layout.width + 2 * EDGE, plot.layout.height + 2 * EDGE];
+  D.savePicture = async (Plotly, figure, format, name, colours) => {
+    const { l, r, t, b } = figure.layout.margin;
+    const [width, height] = [figure.layout.width + 2 * EDGE, figure.layout.height + 2 * EDGE];
     const margin = { l: l + EDGE, r: r + EDGE, t: t + EDGE, b: b + EDGE, pad: 0 };
-    const layout = { ...plot.layout, width, height, margin, paper_bgcolor: colours.paper };
+    const layout = { ...figure.layout, width, height, margin, paper_bgcolor: colours.paper };
     const image = await Plotly.toImage(
-      { data: plot.data, layout, config: { typesetMath: false } },
+      { data: figure.data, layout, config: { typesetMath: false } },
       { format, width, height, scale: format === "png" ? 2 : 1 },
     );
     const link = D.h("a", { href: image, download: `${name}.${format}` });

@@ -109,9 +109,6 @@
     return D.canvas(size, size, scale, parts);
   };
 
-  const across = (y, colour, width, more = {}) =>
-    D.s("line", { x1: 0, x2: "100%", y1: y, y2: y, stroke: D.ref(colour), "stroke-width": width, ...more });
-
   function wave(length) {
     let d = "M0,3.5";
     for (let x = 0; x < length; x += 8) {
@@ -120,17 +117,12 @@
     return D.s("path", { d, fill: "none", stroke: D.ref("@relaxed"), "stroke-width": 1.8 });
   }
 
-  const RULES = {
-    accepted: () => [across(3.5, "@accepted", 3)],
-    correction: () => [across(3.5, "@correction", 2, { "stroke-dasharray": "2 2.5" })],
-    bonus: () => [across(2, "@bonus", 1.3), across(5, "@bonus", 1.3)],
-    relaxed: () => [wave(400)],
-    plain: () => [across(3.5, "@mute", 1)],
-  };
-
-  /** The line below a token of the strip, as wide as its box. */
+  /** The line below a token of the strip, as wide as its box. Straight lines are painted by the style sheet: a drawing
+      per token makes every step of a long text slow. */
   D.underline = (kind) =>
-    D.s("svg", { class: "ds-underline", height: 7, "aria-hidden": "true" }, RULES[kind]());
+    kind === "relaxed"
+      ? D.s("svg", { class: "ds-underline", height: 7, "aria-hidden": "true" }, wave(400))
+      : D.h("span", { class: `ds-underline ds-line-${kind}`, "aria-hidden": "true" });
 
   const SWATCH = {
     target: () => [D.s("rect", { x: 0, y: 4, width: 16, height: 6, fill: "var(--ds-law)" })],

@@ -8,7 +8,7 @@
   D.token = (label, { dot = true, struck = false } = {}) =>
     D.h(
       "bdi",
-      { class: `ds-token${label.special ? " ds-pill" : ""}${struck ? " ds-struck" : ""}` },
+      { class: `ds-token${label.special ? " ds-pill" : ""}${struck && label.text ? " ds-struck" : ""}` },
       dot && label.space ? D.h("span", { class: "ds-dot", "aria-hidden": "true" }, "·") : null,
       D.h("span", { class: MARKS.test(label.text) ? "ds-mark" : null }, label.text),
     );

@@ -102,12 +102,14 @@
 
   /** Mount the list. On wide pages it is heard, not seen, and holds nothing to tab to. */
   D.mountOutline = (root, store) => {
+    const note = D.h("p", { class: "ds-note ds-list-note" });
     const list = D.h("ul", { class: "ds-outline", "aria-label": "Draft tree as a list" });
     const phone = matchMedia("(max-width: 700px)");
-    root.append(list);
+    root.append(note, list);
 
     function fill() {
       const view = store.view && D.asThrown(store.view, store.thrown);
+      note.textContent = view?.list_note ?? "";
       list.replaceChildren(...(!view ? [] : phone.matches ? items(store, view) : spoken(view)));
       mark();
     }

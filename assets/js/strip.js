@@ -97,6 +97,12 @@
       store.hover(null);
       card.show(byRound.get(round)[0], D.roundCard(store, round));
     });
+    text.addEventListener("copy", (event) => {
+      const copied = D.selectedText(text, getSelection());
+      if (copied === null) return;
+      event.clipboardData.setData("text/plain", copied);
+      event.preventDefault();
+    });
     text.addEventListener("pointerleave", () => {
       card.hide();
       store.hover(null);

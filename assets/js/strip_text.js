@@ -22,6 +22,14 @@
     return pieces;
   }
 
+  /** Whether the line below a token is an element of its own: waves are drawn, and a pill's line stands below its box. */
+  const ownLine = ({ kind, label }) => kind === "relaxed" || label.special;
+
+  const wordClass = (token, bare) =>
+    ["ds-word", bare && "ds-mark", token.label.special && "ds-pill", !ownLine(token) && `ds-line-${token.kind}`]
+      .filter(Boolean)
+      .join(" ");
+
   /** One token as an element, or as several where it is too long for a line. */
   function tokenElements(token, round, first, last) {
     const { label } = token;
@@ -43,15 +51,16 @@
           class: classes.filter(Boolean).join(" "),
           "data-round": round.index,
           "data-node": token.node ?? -1,
+          "data-text": place === 0 ? token.text : "",
           style: opens ? { "--digits": String(round.index).length } : {},
         },
         opens ? D.h("span", { class: "ds-num", "aria-hidden": "true" }, String(round.index)) : null,
         label.space && place === 0 ? D.h("span", { class: "ds-gap" }, " ") : null,
         D.h(
           "bdi",
-          { class: `ds-word${bare ? " ds-mark" : ""}${label.special ? " ds-pill" : ""}` },
+          { class: wordClass(token, bare) },
           text,
-          D.underline(token.kind),
+          ownLine(token) ? D.underline(token.kind) : null,
           closes ? D.belowMark(token.kind) : null,
         ),
       );
@@ -67,23 +76,36 @@
     );
   }
 
+  const LONG = 600; // tokens of a text that is cut into blocks, of which the browser draws only those in sight
+  const BLOCK = { least: 60, most: 240 }; // groups; a block ends where a line ends, or at the latest
+
   /** Group abutting tokens, so that no line breaks inside a word. */
-  function createFlow(parent) {
+  function createFlow(parent, isLong) {
     let group = null;
     let length = 0;
+    let block = isLong ? null : parent;
+    function add(element) {
+      if (!block) parent.append((block = D.h("div", { class: "ds-block" })));
+      block.append(element);
+    }
+    const endBlock = (least) => {
+      if (isLong && block?.childElementCount >= least) block = null;
+    };
     return {
       put(element, label, joins) {
         const size = label ? D.characters(label.text).length : 0;
         if (!group || !joins || length + size > LONGEST) {
           group = D.h("span", { class: "ds-group" });
-          parent.append(group);
+          endBlock(BLOCK.most);
+          add(group);
           length = 0;
         }
         group.append(element);
         length += size;
       },
       breakLine() {
-        parent.append(D.h("br"));
+        add(D.h("br"));
+        endBlock(BLOCK.least);
         group = null;
       },
     };
@@ -91,7 +113,8 @@
 
   /** Put the whole text into `parent`; with `showCuts`, what was thrown away stands struck before its correction. */
   D.fillStrip = (parent, overview, showCuts) => {
-    const flow = createFlow(parent);
+    const tokens = overview.strip.reduce((sum, round) => sum + round.tokens.length, 0);
+    const flow = createFlow(parent, tokens > LONG);
     for (const round of overview.strip) {
       round.tokens.forEach((token, place) => {
         const last = place === round.tokens.length - 1;
@@ -102,6 +125,13 @@
         if (token.label.breaks) flow.breakLine();
       });
     }
+  };
+
+  /** The exact text of the tokens that a selection touches, the thrown away left out; null where it touches none. */
+  D.selectedText = (parent, selection) => {
+    const tokens = [...parent.querySelectorAll(".ds-tok[data-text]")];
+    const touched = tokens.filter((token) => selection.containsNode(token, true));
+    return touched.length ? touched.map((token) => token.dataset.text).join("") : null;
   };
 
   /** What stands where the next round will: a grey word after the last seam, dashes in the next line. */

@@ -24,6 +24,7 @@
   const TEXT = new Set(["text", "hovertext", "ticktext", "customdata", "ids", "name", "meta"]);
   const roots = new Set();
   const listeners = new Set();
+  const palettes = new Map(); // by theme: to ask the style sheet during a step lays the page out once more
   const system = matchMedia("(prefers-color-scheme: dark)");
 
   function stored(key) {
@@ -45,9 +46,12 @@
   let mode = ["light", "dark"].includes(stored("theme")) ? stored("theme") : "system";
   let projector = false;
 
+  let printing = false; // paper is light
+
   const inGradio = () => document.querySelector("gradio-app, .gradio-container") !== null;
 
   function isDark() {
+    if (printing) return false;
     if (mode !== "system") return mode === "dark";
     return inGradio() ? document.body.classList.contains("dark") : system.matches;
   }
@@ -62,6 +66,12 @@
   }
 
   system.addEventListener("change", apply);
+  const print = (on) => () => {
+    printing = on;
+    apply();
+  };
+  window.addEventListener("beforeprint", print(true));
+  window.addEventListener("afterprint", print(false));
 
   /** Keep `root` in the page's theme and size; gives back how to stop. */
   D.wear = (root) => {
@@ -108,8 +118,13 @@
 
   /** Colours of `root` by theme key, as the style sheet says. */
   D.colours = (root) => {
+    const theme = root.closest("[data-theme]")?.dataset.theme;
+    const known = palettes.get(theme);
+    if (known) return known;
     const style = getComputedStyle(root);
-    return Object.fromEntries(KEYS.map((key) => [key, style.getPropertyValue(`--ds-${key}`).trim()]));
+    const read = Object.fromEntries(KEYS.map((key) => [key, style.getPropertyValue(`--ds-${key}`).trim()]));
+    if (theme && read.ink) palettes.set(theme, read);
+    return read;
   };
 
   /** A copy of a figure's part with `@key` replaced by colours. Words are left alone: a token may read "@ink". */

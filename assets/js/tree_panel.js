@@ -69,23 +69,21 @@
     return length;
   }
 
-  /** Mount the tree of the selected round. `plotly` is a promise of the chart library. */
+  /** Mount the tree of the selected round; `plotly` is a promise of the chart library. Gives `{stops, figure()}`. */
   D.mountTree = (root, store, plotly) => {
     const head = D.h("h2", { class: "ds-hero" });
-    const note = D.h("p", { class: "ds-note" });
+    const note = D.h("p", { class: "ds-note ds-tree-note" });
     const plot = D.h("div", { class: "ds-tree-plot" });
-    const overlay = D.s("svg", { class: "ds-tree-over", "aria-hidden": "true" });
-    const scroller = D.h(
-      "div",
-      { class: "ds-tree-scroll", role: "img" },
-      D.h("div", { class: "ds-tree-stage" }, plot, overlay),
-    );
+    const [words, pin, hover] = ["words", "pin", "hover"].map((name) => D.s("g", { class: `ds-tree-${name}` }));
+    const overlay = D.s("svg", { class: "ds-tree-over", "aria-hidden": "true" }, words, pin, hover);
+    const stage = D.h("div", { class: "ds-tree-stage" }, plot, overlay);
+    const scroller = D.h("div", { class: "ds-tree-scroll", role: "img" }, stage);
     const legend = D.h("div");
     root.append(head, note, scroller, legend);
 
     let Plotly = null;
     let layout = null;
-    let drawn = null; // what the figure shows, so that a hover costs no redraw
+    let drawn = null; // what the figure shows, so that a pin or a hover costs no redraw
     let bandLength = 0;
     let width = 0; // kept by the observer: to ask for it during a step would lay the page out once more
     const open = new Set();
@@ -97,11 +95,11 @@
       scroller.style.setProperty("min-height", `${D.treeHeight(rows) * D.theme.scale}px`);
     }
 
-    function react(pinned) {
+    function react() {
       const shown = view();
       const scale = D.theme.scale;
       layout = D.treeLayout(shown, width / scale, open);
-      const figure = D.treeFigure(layout, { pinned, scale, colours: D.colours(root) });
+      const figure = D.treeFigure(layout, { scale, colours: D.colours(root) });
       plot.classList.toggle(
         "ds-banded",
         shown.nodes.some((node) => node.path && node.state !== "root"),
@@ -110,6 +108,7 @@
       overlay.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
       overlay.setAttribute("width", layout.width * scale);
       overlay.setAttribute("height", layout.height * scale);
+      words.replaceChildren(...D.wordElements(D.treeWords(layout)));
     }
 
     function drawText() {
@@ -127,17 +126,19 @@
     function draw(fade = false) {
       drawText();
       if (!store.view || !Plotly || D.isPhone() || !width) return;
-      react(store.marked);
-      drawn = { pinned: store.marked, view: store.view, thrown: store.thrown };
-      overlay.replaceChildren();
+      react();
+      drawn = { view: store.view, thrown: store.thrown };
+      pin.replaceChildren(...D.pinElements(layout, store.marked));
+      hover.replaceChildren();
       reserve();
-      if (fade && !D.still()) plot.animate([{ opacity: 0.35 }, { opacity: 1 }], 160);
+      if (fade && !D.still()) stage.animate([{ opacity: 0.35 }, { opacity: 1 }], 160);
     }
 
     function markNode() {
       if (!layout || !drawn || D.isPhone()) return;
-      if (drawn.pinned !== store.marked || drawn.thrown !== store.thrown || drawn.view !== store.view) draw();
-      overlay.replaceChildren(
+      if (drawn.thrown !== store.thrown || drawn.view !== store.view) draw();
+      pin.replaceChildren(...D.pinElements(layout, store.marked));
+      hover.replaceChildren(
         ...(store.hovered === null ? [] : hoverMark(layout, store.hovered).filter(Boolean)),
       );
       reach(store.hovered === null ? store.marked : null);
@@ -191,7 +192,14 @@
     });
     watcher.observe(scroller);
 
-    return [
+    /** The tree as a chart that holds its words too, for pictures that leave the page; null before it is drawn. */
+    const figure = () => {
+      if (!layout) return null;
+      const look = { scale: D.theme.scale, colours: D.colours(root) };
+      return D.treeFigure(layout, { ...look, words: D.treeWords(layout) });
+    };
+
+    const stops = [
       store.on("round", () => {
         open.clear();
         bandLength = 0;
@@ -207,5 +215,6 @@
       () => watcher.disconnect(),
       () => Plotly?.purge(plot),
     ];
+    return { stops, figure };
   };
 })((window.Draftscope = window.Draftscope ?? {}));

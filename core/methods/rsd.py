@@ -13,12 +13,12 @@ tuned shapes were not available. The drafter is chosen as in speculative samplin
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, model_drafter
 from core.registry import Models, method
-from core.shapes.levels import Levels
+from core.shapes.levels import MAX_NODES, Levels, node_count
 from core.verify.rejection import RecursiveRejection
 
 Width = Annotated[int, Field(ge=1, le=16)]
@@ -32,6 +32,13 @@ class Config(DraftModelConfig):
         min_length=1,
         max_length=12,
     )
+
+    @field_validator("tree")
+    @classmethod
+    def _is_bounded(cls, tree: tuple[int, ...]) -> tuple[int, ...]:
+        if (nodes := node_count(tree)) > MAX_NODES:
+            raise ValueError(f"it would have {nodes:,} nodes, and {MAX_NODES} are allowed")
+        return tree
 
 
 @method(

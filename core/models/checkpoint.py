@@ -37,6 +37,8 @@ class _Index(msgspec.Struct):
 class _Config(msgspec.Struct):
     model_type: str = ""
     auto_map: dict[str, object] | None = None
+    num_hidden_layers: object = None
+    n_layer: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,11 @@ def inspect_folder(folder: Path) -> Contents:
         raise ModelError(f"{folder.name} holds no config.json: name the folder of a saved model.")
     config = _decode(folder / "config.json", _Config)
     files = tuple(folder / name for name in _weight_files(folder))
-    parameters = sum(_count_parameters(file) for file in files)
+    tensors = [tensor for file in files for tensor in _tensors(file)]
+    for layers in (config.num_hidden_layers, config.n_layer):
+        if isinstance(layers, int) and layers > len(tensors):  # building them could fill the memory
+            raise ModelError(f"{folder.name} is damaged: it states more layers than it holds.")
+    parameters = sum(math.prod(tensor.shape) for tensor in tensors)
     return Contents(config.model_type, bool(config.auto_map), parameters, files)
 
 
@@ -98,13 +104,13 @@ def _why_no_weights(folder: Path) -> str:
     return f"{folder.name} holds no {WEIGHTS}: name the folder of a saved model."
 
 
-def _count_parameters(file: Path) -> int:
-    """Return how many numbers a safetensors file stores; raises ModelError where it is cut."""
+def _tensors(file: Path) -> list[_Tensor]:
+    """Return what a safetensors file says it holds; raises ModelError where it is cut."""
     tensors, start = _read_header(file)
     end = max((tensor.data_offsets[1] for tensor in tensors), default=0)
     if file.stat().st_size != start + end:
         raise ModelError(f"{file.name} is damaged: its length is not the one it states.")
-    return sum(math.prod(tensor.shape) for tensor in tensors)
+    return tensors
 
 
 def _read_header(file: Path) -> tuple[list[_Tensor], int]:

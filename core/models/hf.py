@@ -18,7 +18,7 @@ from core.laws import widen
 from core.models.anatomy import Anatomy, Pass, attention_of, run_whole
 from core.models.base import FINAL, Scores
 from core.models.cache import TreeCache
-from core.models.families import anatomy
+from core.models.families import anatomy, check, reach
 from core.trace import ModelCard
 from core.tree import DraftTree, Resume
 
@@ -51,8 +51,11 @@ class HFModel:
     """A transformers causal model that opens sessions."""
 
     def __init__(self, model: PreTrainedModel, card: ModelCard) -> None:
+        """Raise ValueError for a model that cannot score a tree."""
+        check(model)
         self._model = model.eval()
         self._card = card
+        self._context = reach(model, card.context)
         self._anatomy = anatomy(model)
 
     @property
@@ -60,7 +63,8 @@ class HFModel:
         return self._card
 
     def open(self, token_ids: Sequence[int] = ()) -> HFSession:
-        session = HFSession(self._model, self._anatomy, self._card)
+        size = self._card.vocabulary_size
+        session = HFSession(self._model, self._anatomy, self._context, size)
         session.feed(token_ids)
         return session
 
@@ -70,11 +74,13 @@ class HFSession:
     being scored.
     """
 
-    def __init__(self, model: PreTrainedModel, pieces: Anatomy | None, card: ModelCard) -> None:
+    def __init__(
+        self, model: PreTrainedModel, pieces: Anatomy | None, context: int, vocabulary_size: int
+    ) -> None:
         self.model = model
         self.anatomy = pieces
-        self._context = card.context
-        self._vocabulary_size = card.vocabulary_size
+        self._context = context
+        self._vocabulary_size = vocabulary_size
         self._cache = TreeCache()
         self._committed = 0  # rows of committed text
         self._scored = 0  # rows of tree nodes after them

@@ -12,9 +12,8 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import TypedDict, cast
+from typing import Final, TypedDict, cast
 
 from core.models.errors import ModelError
 from core.models.library import Tokenizer
@@ -39,15 +38,12 @@ class _Step(TypedDict, total=False):
 Spelling = Callable[[str], bytes]
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class Vocabulary:
     """All token ids of a tokenizer, or those of them that a model with `rows` rows can score."""
 
-    tokens: Mapping[int, str]  # as the tokenizer writes them
-    special: frozenset[int]  # control tokens
-    size: int  # one more than the highest id
-    _literal: frozenset[int]  # added tokens: their text is their bytes
-    _spell: Spelling
+    tokens: Final[Mapping[int, str]]  # as the tokenizer writes them
+    special: Final[frozenset[int]]  # control tokens
+    size: Final[int]  # one more than the highest id
 
     def __init__(self, tokenizer: Tokenizer, rows: int | None = None) -> None:
         limit = sys.maxsize if rows is None else rows
@@ -57,11 +53,11 @@ class Vocabulary:
         special.update(tokenizer.all_special_ids)
         steps = _decoder_steps(tokenizer)
         is_byte_level = any(step.get("type") == "ByteLevel" for step in steps)
-        object.__setattr__(self, "tokens", tokens)
-        object.__setattr__(self, "special", frozenset(special & tokens.keys()))
-        object.__setattr__(self, "size", max(tokens, default=-1) + 1)
-        object.__setattr__(self, "_literal", frozenset(added if is_byte_level else special))
-        object.__setattr__(self, "_spell", _spelling(steps, tokenizer))
+        self.tokens = tokens
+        self.special = frozenset(special & tokens.keys())
+        self.size = max(tokens, default=-1) + 1
+        self._literal = frozenset(added if is_byte_level else special)  # their text is their bytes
+        self._spell = _spelling(steps, tokenizer)
 
     def bytes(self, token: int) -> bytes:
         """Return what id `token` adds to a text: nothing, for a row that only pads the model."""

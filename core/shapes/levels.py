@@ -8,13 +8,22 @@ At temperature 0 that law's limit are the likeliest tokens in order, which are f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from core.dice import Dice
 from core.host import int_rows
 from core.reduce import top_tokens
 from core.shapes.base import Grown, Growth
 from core.tree import Sampling
+
+MAX_NODES = 256  # drafted in one round; more than any published tree
+
+
+def node_count(widths: Sequence[int]) -> int:
+    """Return how many nodes a tree of these widths drafts."""
+    return sum(prod(widths[: level + 1]) for level in range(len(widths)))
 
 
 @dataclass(frozen=True, slots=True)

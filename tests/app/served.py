@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from app.engines import Engines
@@ -19,12 +21,22 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(engines: Engines | None = None, limits: Limits | None = None) -> Iterator[tuple[App, str]]:
+def served(
+    engines: Engines | None = None, limits: Limits | None = None
+) -> Iterator[tuple[App, str]]:
     """Yield the app and its address."""
-    app = build(engines or ToyEngines(), limits)
     port = free_port()
-    app.launch(prevent_thread_lock=True, server_port=port, quiet=True)
+    launching = _launched(engines or ToyEngines(), limits, port)
+    with ThreadPoolExecutor(1) as thread:  # a browser test has a loop of its own in this one
+        app = thread.submit(asyncio.run, launching).result()
     try:
         yield app, f"http://127.0.0.1:{port}"
     finally:
         app.close(verbose=False)
+
+
+async def _launched(engines: Engines, limits: Limits | None, port: int) -> App:
+    """Launch inside a running loop; without one Gradio makes loops that it never closes."""
+    app = build(engines, limits)
+    app.launch(prevent_thread_lock=True, server_port=port, quiet=True)
+    return app

@@ -1,4 +1,4 @@
-"""Runs on a toy: what is streamed adds up to the trace, cancel and resume lose nothing, users never mix."""
+"""Runs on a toy: the stream adds up to the trace, cancel and resume lose nothing, no mixing."""
 
 from __future__ import annotations
 
@@ -185,7 +185,8 @@ def test_an_unknown_run_cannot_go_on() -> None:
 def test_twenty_users_at_once_get_their_own_texts_and_see_their_place() -> None:
     async def work(shop: Shop) -> list[list[Message]]:
         runs = [
-            collected(shop.runner.run(f"user {i}", order(f"Prompt {i}", 12, seed=i))) for i in range(20)
+            collected(shop.runner.run(f"user {i}", order(f"Prompt {i}", 12, seed=i)))
+            for i in range(20)
         ]
         return await asyncio.gather(*runs)
 
@@ -196,7 +197,9 @@ def test_twenty_users_at_once_get_their_own_texts_and_see_their_place() -> None:
     assert "5 runs are before yours." in places
     for i, stream in enumerate(streams):
         alone = Shop()
-        name = asyncio.run(collected(alone.runner.run("x", order(f"Prompt {i}", 12, seed=i))))[-1]["run"]
+        name = asyncio.run(collected(alone.runner.run("x", order(f"Prompt {i}", 12, seed=i))))[-1][
+            "run"
+        ]
         mine = shop.trace(stream[-1]["run"])
         assert mine.prompt.text == f"Prompt {i}"
         assert token_ids(mine) == token_ids(alone.trace(name))
@@ -205,7 +208,9 @@ def test_twenty_users_at_once_get_their_own_texts_and_see_their_place() -> None:
 
 def test_a_full_line_is_told_in_a_sentence() -> None:
     async def work(shop: Shop) -> list[list[Message]]:
-        return await asyncio.gather(*(collected(shop.runner.run("anna", order())) for _ in range(4)))
+        return await asyncio.gather(
+            *(collected(shop.runner.run("anna", order())) for _ in range(4))
+        )
 
     streams = asyncio.run(work(Shop(ToyEngines(step_seconds=0.005), Limits(runs_waiting=1))))
     last = [stream[-1] for stream in streams]
@@ -228,7 +233,7 @@ def test_a_stream_that_nobody_reads_any_more_frees_the_line() -> None:
 def test_a_gpu_is_borrowed_where_one_is_lent(monkeypatch: pytest.MonkeyPatch) -> None:
     borrowed: list[str] = []
 
-    def gpu(function):  # noqa: ANN001, ANN202
+    def gpu(function):
         def wrapped(wanted: Order) -> Iterator[Trace]:
             borrowed.append(wanted.method)
             yield from function(wanted)

@@ -1,4 +1,4 @@
-"""The shelf of traces: bounded per user and in all, nobody's run lost while it runs, closed tabs leave nothing."""
+"""The shelf of traces: bounded per user and in all, no run lost while it runs."""
 
 from __future__ import annotations
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from core.trace import token_ids
 from tests.browser.conftest import Replays
-from tests.sample_traces import ALL, hostile, tree
+from tests.sample_traces import ALL, hostile, long_run, tree
 from viz.replay import ASSETS, SCRIPTS, notebook_html, replay_html
+from viz.replay_data import explore_payload
 
 pytestmark = pytest.mark.browser
 
@@ -122,7 +125,7 @@ def test_a_row_of_the_ledger_previews_and_pins_its_node(replays: Replays) -> Non
     row.hover()
     node = int(row.get_attribute("data-node") or "")
     assert page.evaluate("draftscope.store.hovered") == node
-    assert page.locator(".ds-tree-over circle").count() == 1
+    assert page.locator(".ds-tree-hover circle").count() == 1
     row.click()
     page.mouse.move(2, 2)
     assert page.evaluate("[draftscope.store.pin, draftscope.store.hovered]") == [node, None]
@@ -138,9 +141,9 @@ def test_token_text_stays_text(replays: Replays) -> None:
     for _ in order_of(page):
         page.keyboard.press("ArrowRight")
     assert page.evaluate("document.scripts.length") == 4
-    made = page.locator(".ds-strip b, .ds-strip p, .ds-tree-plot b, .ds-tree-plot sup")
+    made = page.locator(".ds-strip b, .ds-strip p, .ds-tree-stage b, .ds-tree-stage sup")
     assert made.count() == 0
-    shown = "".join(page.locator(".ds-tree-plot text").all_text_contents())
+    shown = "".join(page.locator(".ds-tree-over text").all_text_contents())
     labels = page.evaluate(
         "draftscope.store.view.nodes.filter(n => n.state !== 'pruned').map(n => n.label.text)"
     )
@@ -155,7 +158,7 @@ def test_labels_of_a_tree_of_64_never_meet(replays: Replays) -> None:
     for index in order_of(page):
         page.evaluate("(round) => draftscope.store.select({ round })", index)
         boxes = page.evaluate(
-            """() => [...document.querySelectorAll('.ds-tree-plot text')].map((text) => {
+            """() => [...document.querySelectorAll('.ds-tree-words text')].map((text) => {
               const { left, right, top, bottom } = text.getBoundingClientRect();
               return { left, right, top: top + 3, bottom: bottom - 3, text: text.textContent };
             }).filter((box) => !/^\\d+$/.test(box.text) && !box.text.startsWith('…'))"""
@@ -227,7 +230,7 @@ def test_a_reload_restores_the_selection(replays: Replays) -> None:
 def test_dark_follows_the_system_and_the_switch(replays: Replays) -> None:
     page = replays.open("tree", scheme="dark")
     ground = "getComputedStyle(document.querySelector('.ds')).backgroundColor"
-    ink = "document.querySelector('.ds-tree-plot text').style.fill"
+    ink = "getComputedStyle(document.querySelector('.ds-tree-over text')).fill"
     assert page.evaluate(ground) == "rgb(20, 23, 26)"
     assert page.evaluate(ink) == "rgb(236, 234, 228)"
     page.evaluate("Draftscope.theme.set('light')")
@@ -362,7 +365,197 @@ def test_a_notebook_shows_the_replay_in_a_frame(chromium: Browser, replays: Repl
     replays.watch(page)
     page.set_content(notebook_html(tree()))
     frame = page.frame_locator("iframe")
-    frame.locator(".ds-tree-plot text").first.wait_for()
+    frame.locator(".ds-tree-over text").first.wait_for()
     frame.locator(".ds-dart").nth(1).click()
     assert frame.locator(".ds-dart.ds-chosen").get_attribute("data-number") == "2"
     assert frame.get_by_role("button", name="Copy link").count() == 0
+
+
+def test_keep_and_reject_never_meet_the_wedge(replays: Replays) -> None:
+    page = replays.open("tree")
+    met, shown = page.evaluate(
+        """() => {
+          const met = [];
+          let shown = 0;
+          for (const width of [300, 340, 420])
+            for (let keep = 0; keep <= 1.001; keep += 0.02) for (let u = 0; u <= 1; u += 0.01) {
+              const labels = Draftscope.boardLabels({ keep, u }, width);
+              const stem = Math.min(width - 5, Math.max(5, u * width));
+              for (const { word, from, to } of labels) {
+                shown += 1;
+                const [low, high] = word === 'keep' ? [0, keep * width] : [keep * width, width];
+                const meets = from < stem + 6 && to > stem - 6;
+                if (meets || from < low || to > high) met.push([word, width, keep, u]);
+              }
+            }
+          return [met, shown];
+        }"""
+    )
+    assert met == []
+    assert shown > 10_000
+
+
+@pytest.mark.parametrize("name", ["cancelled", "failed"])
+def test_a_stored_text_is_over_however_it_ended(replays: Replays, name: str) -> None:
+    page = replays.open(name)
+    assert page.locator(".ds-drafting, .ds-skeleton").count() == 0
+    assert page.evaluate("draftscope.store.overview.finish") in page.inner_text(".ds-strip-foot")
+    assert "so far" not in page.inner_text(".ds-place >> nth=0")
+
+
+def test_every_picture_of_a_round_is_drawn(replays: Replays) -> None:
+    page = replays.open("hostile", "?round=1")
+    for index in order_of(page):
+        page.evaluate("(round) => draftscope.store.select({ round })", index)
+        page.wait_for_timeout(120)
+        heads = page.evaluate(
+            """() => [draftscope.store.view.picture, ...draftscope.store.view.more_pictures]
+                 .filter(Boolean).map((picture) => picture.section.head)"""
+        )
+        shown = page.locator(".ds-picture:not(.ds-none) h3").all_inner_texts()
+        assert shown == heads
+    assert page.locator(".ds-picture").count() > 1
+
+
+def test_what_a_lookup_copied_is_marked_in_the_text(replays: Replays) -> None:
+    page = replays.open("sampled_lookup")
+    for index in order_of(page):
+        page.evaluate("(round) => draftscope.store.select({ round })", index)
+        page.wait_for_timeout(120)
+        if page.evaluate("draftscope.store.view.nodes.some(n => n.state === 'accepted')"):
+            mark = page.locator(".ds-quote-kept").first
+            assert mark.is_visible()
+            assert mark.evaluate("(e) => parseFloat(getComputedStyle(e).borderBottomWidth)") >= 2
+
+
+def test_the_unpacked_payload_is_the_packed_one(replays: Replays) -> None:
+    payload = json.loads(json.dumps(explore_payload(tree(), "Recorded example")))
+    page = replays.open("tree")
+    assert page.evaluate("draftscope.store.overview") == payload["overview"]
+    assert page.evaluate("draftscope.store.views()") == payload["rounds"]
+
+
+def test_a_thousand_rounds_open_within_two_seconds_and_step_as_fast(
+    chromium: Browser, replays: Replays, tmp_path: Path
+) -> None:
+    file = tmp_path / "long.html"
+    file.write_text(replay_html(long_run()), "utf-8")
+    assert file.stat().st_size < MOST_BYTES
+    page = chromium.new_context(offline=True, viewport={"width": 1300, "height": 900}).new_page()
+    replays.watch(page)
+    page.goto(file.as_uri())
+    replays.settle(page)
+    client = page.context.new_cdp_session(page)
+    client.send("Performance.enable", {"timeDomain": "threadTicks"})
+    metrics = {m["name"]: m["value"] for m in client.send("Performance.getMetrics")["metrics"]}
+    assert metrics["TaskDuration"] <= 2
+    page.evaluate("draftscope.store.select({ round: 500 })")
+    spent = page.evaluate(
+        """async () => {
+          Draftscope.timings.step.length = 0;
+          for (let turn = 0; turn < 20; turn += 1) {
+            draftscope.store.step(turn % 2 ? -1 : 1);
+            await new Promise((done) => setTimeout(done, 20));
+          }
+          return Draftscope.timings.step.sort((a, b) => a - b);
+        }"""
+    )
+    assert spent[10] <= STEP_MS
+
+
+def test_a_copied_strip_is_the_plain_text(replays: Replays) -> None:
+    page = replays.open("tree", "?round=3")
+    page.get_by_role("button", name="Show what was thrown away").click()
+    copied = page.evaluate(
+        """() => {
+          const strip = document.querySelector('.ds-strip');
+          getSelection().selectAllChildren(strip);
+          const how = { bubbles: true, cancelable: true };
+          const event = new ClipboardEvent('copy', { clipboardData: new DataTransfer(), ...how });
+          strip.firstElementChild.dispatchEvent(event);
+          return [event.defaultPrevented, event.clipboardData.getData('text/plain')];
+        }"""
+    )
+    trace = tree()
+    whole = b"".join(
+        trace.vocabulary[token] for token in token_ids(trace) if token not in trace.special
+    )
+    assert copied == [True, whole.decode()]
+
+
+def test_paper_shows_the_round_on_light_ground_without_controls(replays: Replays) -> None:
+    page = replays.open("tree", "?round=10", scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    ground = "getComputedStyle(document.querySelector('.ds')).backgroundColor"
+    assert page.evaluate(ground) == "rgb(251, 250, 247)"
+    for name in (".ds-header", ".ds-part-scrubber", ".ds-side"):
+        assert not page.locator(name).first.is_visible()
+    for name in (".ds-sentence", ".ds-strip", ".ds-tree-plot", ".ds-inspector", ".ds-darts"):
+        assert page.locator(name).first.is_visible()
+    page.emulate_media(media="screen")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(ground) == "rgb(20, 23, 26)"
+
+
+def test_a_hard_token_leads_to_its_node(replays: Replays) -> None:
+    page = replays.open("tree")
+    hard = page.evaluate("draftscope.store.overview.hardest[1]")
+    row = page.locator(".ds-hardest button").nth(1)
+    assert hard["numbers"] in row.inner_text()
+    row.click()
+    place = page.evaluate("[draftscope.store.round, draftscope.store.pin]")
+    assert place == [hard["round"], hard["node"]]
+
+
+def test_the_marked_column_is_that_of_the_round(replays: Replays) -> None:
+    """Also of rounds that kept nothing, which have no block above the line."""
+    page = replays.open("big_tree")
+    for index in order_of(page)[1:]:
+        page.evaluate("(round) => draftscope.store.select({ round })", index)
+        middle, column = page.evaluate(
+            """() => {
+              const box = document.querySelector('.ds-column-mark').getBoundingClientRect();
+              const plot = document.querySelector('.ds-part-timeline .ds-plot');
+              const { xaxis } = plot._fullLayout;
+              const left = plot.getBoundingClientRect().left + xaxis._offset;
+              return [(box.left + box.right) / 2, left + xaxis.d2p(draftscope.store.round)];
+            }"""
+        )
+        assert middle == pytest.approx(column, abs=1)
+
+
+def test_numbers_of_rounds_never_meet_on_a_phone(replays: Replays) -> None:
+    page = replays.open("hostile", size=(375, 800))
+    page.wait_for_selector(".ds-part-timeline .xtick text")
+    boxes = page.evaluate(
+        """() => [...document.querySelectorAll('.ds-part-timeline .xtick text')]
+             .map((text) => text.getBoundingClientRect()).map(({ left, right }) => [left, right])"""
+    )
+    assert len(boxes) >= 5
+    assert all(a[1] < b[0] for a, b in pairwise(boxes))
+
+
+def test_a_long_strip_follows_the_round(
+    chromium: Browser, replays: Replays, tmp_path: Path
+) -> None:
+    """Also into blocks of text that were never drawn before."""
+    file = tmp_path / "long.html"
+    file.write_text(replay_html(long_run()), "utf-8")
+    page = chromium.new_context(offline=True, viewport={"width": 1300, "height": 900}).new_page()
+    replays.watch(page)
+    page.goto(file.as_uri())
+    replays.settle(page)
+    for index in (900, 10, 500):
+        page.evaluate("(round) => draftscope.store.select({ round })", index)
+        page.wait_for_function(
+            """(round) => {
+              const strip = document.querySelector('.ds-strip').getBoundingClientRect();
+              const token = document.querySelector('.ds-selected');
+              const { top, bottom } = token.getBoundingClientRect();
+              const seen = top >= strip.top - 1 && bottom <= strip.bottom + 1;
+              return Number(token.dataset.round) === round && seen;
+            }""",
+            arg=index,
+            timeout=3000,
+        )

@@ -10,7 +10,21 @@ import pytest
 from msgspec.structs import replace
 
 from core.trace import Trace
-from tests.sample_traces import ALL, cancelled, chain, hostile, long_run, relaxed, tree, untimed
+from tests.sample_traces import (
+    ALL,
+    END,
+    HOSTILE,
+    Recipe,
+    World,
+    build,
+    cancelled,
+    chain,
+    hostile,
+    long_run,
+    relaxed,
+    tree,
+    untimed,
+)
 from viz.acceptance import acceptance
 from viz.columns import MOST_COLUMNS
 from viz.overview import overview
@@ -23,12 +37,15 @@ SAMPLES = pytest.mark.parametrize("make", list(ALL.values()), ids=list(ALL))
 THEMES = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 
 
+def views(trace: Trace, index: int) -> list[Picture]:
+    """Return the pictures of a round."""
+    view = round_view(trace, index)
+    return [*([view["picture"]] if view["picture"] else []), *view.get("more_pictures", [])]
+
+
 def pictures(trace: Trace, most: int = 40) -> Iterator[Picture]:
     for index in range(min(most, len(trace.rounds))):
-        view = round_view(trace, index)
-        if view["picture"]:
-            yield view["picture"]
-        yield from view.get("more_pictures", [])
+        yield from views(trace, index)
 
 
 def sections(trace: Trace) -> Iterator[Section]:
@@ -128,12 +145,40 @@ def test_few_tries_make_a_hollow_dot() -> None:
     assert "@paper" in marker["color"]
 
 
+def hostile_lookup() -> Trace:
+    """A copied draft of tokens that are markup."""
+    recipe = Recipe(branching=(1,) * 5, drawing="lookup", rounds=20, draft_ms=0.1)
+    return build(World(pieces=(*HOSTILE, END), temperature=0.9), recipe, method="prompt_lookup")
+
+
+def test_films_show_what_was_thrown_at_what_and_what_came_of_it() -> None:
+    trace, seen = tree(), 0
+    for index, r in enumerate(trace.rounds):
+        films = [film for picture in views(trace, index) for film in picture.get("films", [])]
+        for film in films:
+            heads = [frame["head"] for frame in film["frames"]]
+            for row in film["rows"]:
+                assert len(row["cells"]) == len(heads)
+            for place, head in enumerate(heads):
+                (tried,) = [c for row in film["rows"] if (c := row["cells"][place])["tried"]]
+                assert sum(row["cells"][place]["share"] for row in film["rows"]) <= 1 + 1e-5
+                if head.startswith("Dart "):
+                    check = r.checks[int(head.removeprefix("Dart ")) - 1]
+                    assert tried["tried"] == r.nodes.state[check.node]
+                    assert tried["share"] == pytest.approx(check.p, abs=1e-5)
+                seen += 1
+    assert seen >= 10
+
+
 def test_token_text_is_markup_in_no_picture() -> None:
     """Neither in HTML nor in the pseudo-markup or formulas of a chart."""
-    trace = hostile()
-    seen = ""
-    for picture in pictures(trace):
-        seen += picture["html"] + repr(picture["section"]["figure"])
-    for token in ("<script", "<b>", "<br>", "</p>b", 'onmouseover="', "$x^2$", "${"):
-        assert token not in seen.replace('<p class="ds-quote">', "").replace("</p>", "")
-    assert "&lt;script&gt;" in seen
+    drawn = [*pictures(hostile()), *pictures(hostile_lookup())]
+    text = "".join(picture["html"] for picture in drawn)
+    charts = repr([picture["section"]["figure"] for picture in drawn])
+    for token in ("<script", "<b>", "<br>", "</p>b", 'onmouseover="'):
+        assert token not in text.replace('<p class="ds-quote">', "").replace("</p>", "")
+        assert token not in charts
+    assert "$x^2$" not in charts
+    assert "${" not in charts
+    assert "&lt;script&gt;" in text
+    assert "&lt;script&gt;" in charts

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import cast
 
 import msgspec
 import pytest
@@ -215,16 +214,34 @@ def test_id_names_the_run_not_the_file() -> None:
     assert overview(chain())["id"] != overview(tree())["id"]
 
 
-def test_hardest_tokens_have_the_lowest_chances() -> None:
-    trace = tree()
-    lowest = sorted(c.accept_probability for r in trace.rounds for c in r.checks)[:5]
-    assert lowest[-1] < 1
+@SAMPLES
+def test_hardest_tokens_are_refused_ones_that_the_draft_trusted_most(
+    make: Callable[[], Trace],
+) -> None:
+    trace = make()
+    greedy = trace.sampling.temperature == 0
+
+    def gap(r: Round, node: int) -> float:
+        q = r.nodes.q_raw[node] if greedy else r.nodes.q_before_siblings[node]
+        return (1.0 if q is None else q) - ((r.nodes.p_raw if greedy else r.nodes.p)[node] or 0.0)
+
+    gaps: dict[int, float] = {}
+    for r in trace.rounds:
+        for node in (check.node for check in r.checks if not check.passed):
+            if r.nodes.state[node] == "rejected":
+                token = r.nodes.token[node]
+                gaps[token] = max(gap(r, node), gaps.get(token, -1.0))
     found = overview(trace)["hardest"]
-    chances = {
-        (r.index, check.node): check.accept_probability for r in trace.rounds for check in r.checks
-    }
-    places = [cast(tuple[int, int], (hard["round"], hard["node"])) for hard in found]
-    assert [chances[place] for place in places] == lowest
+    rounds = {r.index: r for r in trace.rounds}
+    shown = [gap(rounds[hard["round"]], hard["node"]) for hard in found]
+    assert shown == sorted(gaps.values(), reverse=True)[:5]
+    tokens = [rounds[hard["round"]].nodes.token[hard["node"]] for hard in found]
+    assert len(set(tokens)) == len(tokens)
+    assert all("target " in hard["numbers"] for hard in found)
+
+
+def test_all_that_is_stored_is_over_however_it_ended() -> None:
+    assert all(overview(make())["finished"] for make in ALL.values())
 
 
 def _best(action: Callable[[], object], times: int = 5) -> float:

@@ -32,8 +32,17 @@ def test_text_cut_anywhere_reads_as_before(text: str, places: list[int]) -> None
     pieces = cut(text.encode(), places)
     words = Vocabulary(dict(enumerate(pieces)), frozenset())
     flow = words.flow(range(len(pieces)))
-    read = "".join((" " if label["space"] else "") + label["text"] for label, _ in flow)
+    read = "".join((" " if each.label["space"] else "") + each.label["text"] for each in flow)
     assert read.replace(SPACE, " ") == text
+
+
+@given(st.text(), st.lists(st.integers(0, 1000)))
+def test_tokens_carry_the_exact_text_that_their_marks_stand_for(
+    text: str, places: list[int]
+) -> None:
+    pieces = cut(text.encode(), places)
+    words = Vocabulary(dict(enumerate([*pieces, b"<end>"])), frozenset({len(pieces)}))
+    assert "".join(each.text for each in words.flow(range(len(pieces) + 1))) == text
 
 
 @given(st.text(min_size=1), st.lists(st.integers(0, 1000)))
@@ -106,9 +115,9 @@ def test_control_tokens_are_special_and_unknown_ids_show_their_number() -> None:
 def test_character_over_two_tokens_is_shown_where_it_ends() -> None:
     globe = "🌍".encode()
     words = Vocabulary({0: b" " + globe[:2], 1: globe[2:]}, frozenset())
-    (first, joined), (second, ends) = words.flow([0, 1])
-    assert (first["text"], first["space"], joined) == ("", True, True)
-    assert (second["text"], ends) == ("🌍", False)
+    first, second = words.flow([0, 1])
+    assert (first.label["text"], first.label["space"], first.joined) == ("", True, True)
+    assert (second.label["text"], second.joined) == ("🌍", False)
     assert words.label(1, before=words.after(b"", 0))["text"] == "🌍"
     assert words.label(0)["text"] == "‹F0 9F›"
 
@@ -117,4 +126,4 @@ def test_long_tokens_are_shortened_but_in_the_strip() -> None:
     label = visible("x" * 300)
     assert len(shortened(label)["text"]) == 40
     words = Vocabulary({0: b"x" * 300}, frozenset())
-    assert len(words.flow([0])[0][0]["text"]) == 300
+    assert len(words.flow([0])[0].label["text"]) == 300

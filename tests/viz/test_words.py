@@ -55,8 +55,8 @@ def test_rounds_that_were_held_up_are_told() -> None:
     rounds = [*trace.rounds[:3], slow, *trace.rounds[4:]]
     text = told(replace(trace, rounds=rounds))
     assert text.endswith(
-        ": drafting a round costs as much as 4.8 plain steps; 1 of 14 rounds took over 5 times as "
-        "long."
+        ": drafting a round costs as much as 4.8 plain steps; 1 of 14 rounds took over 5 times the "
+        "usual time."
     )
 
 

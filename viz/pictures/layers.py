@@ -38,16 +38,24 @@ def draw(reading: Reading) -> Picture | None:
 def _note(extra: LayersExtras) -> str:
     """Say how to read the ticks, as far as the round needs it."""
     told = "A tick is a layer of the target that runs while drafting"
-    told += "; a hop is skipped." if extra.skipped_attention or extra.skipped_mlp else "."
+    told += "; a hop is skipped" if any(_skipped(extra)) else ""
+    told += ", a pale tick is left out." if _exit(extra) < extra.total else "."
     return told + (" Blue ticks are not run again to verify." if extra.shared else "")
 
 
 def _rows(extra: LayersExtras) -> list[tuple[str, frozenset[int]]]:
     """Return the rows from the top: whole layers, or attention and MLP where they differ."""
-    attention, mlp = frozenset(extra.skipped_attention), frozenset(extra.skipped_mlp)
+    attention, mlp = _skipped(extra)
     if attention == mlp:
         return [("layers", attention)]
     return [("attention", attention), ("MLP", mlp)]
+
+
+def _skipped(extra: LayersExtras) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the skipped attention and MLP layers; those behind the exit do not count."""
+    parts = (extra.skipped_attention, extra.skipped_mlp)
+    attention, mlp = [frozenset(n for n in part if n < _exit(extra)) for part in parts]
+    return attention, mlp
 
 
 def _exit(extra: LayersExtras) -> int:
@@ -140,9 +148,9 @@ def _told(extra: LayersExtras) -> list[str]:
     if extra.exit_layer is not None:
         layers = count(extra.exit_layer, "layer")
         found.append(f"The draft leaves after {layers} of {extra.total:,}.")
-    skipped = len(extra.skipped_attention) + len(extra.skipped_mlp)
+    skipped = sum(map(len, _skipped(extra)))
     if skipped:
-        found.append(f"{skipped:,} of {2 * extra.total:,} sublayers are skipped.")
+        found.append(f"{skipped:,} of {2 * _exit(extra):,} sublayers are skipped.")
     if extra.shared:
         layers = count(extra.shared, "layer")
         found.append(f"The verify call takes over the first {layers}.")

@@ -149,7 +149,7 @@ def _source(reading: Reading, copy: _Copy) -> str:
     first = max(0, copy.start - _CONTEXT)
     text = text_before(reading.trace, reading.round.index, copy.end)
     span = text[first : min(copy.end, copy.begin + copy.length + _CONTEXT)]
-    labels = [label for label, _ in reading.vocabulary.flow(span)]
+    labels = [each.label for each in reading.vocabulary.flow(span)]
     parts = [_tag(label, _kind(first + i, copy)) for i, label in enumerate(labels)]
     before = "… " if first else ""
     after = " …" if first + len(span) < copy.end else ""
