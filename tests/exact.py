@@ -42,7 +42,7 @@ class _Fork:
 
 @dataclass
 class _Run:
-    """Chance of one run: follows the forks of `script`, then takes the first way at every new one."""
+    """Chance of one run: follows the forks of `script`, then takes the first way at a new one."""
 
     script: list[_Fork]
     depth: int = 0

@@ -169,6 +169,10 @@ async function start() {
   const first = named ? link.example : examples[0]?.key;
   if (first) await openTrace(first, named || !link.order ? place : {});
   else say(D.states.empty("There is no recorded example here; run a prompt of your own.", { act: null }), "top");
+  if (link.example && !named) {
+    const known = examples.map((one) => one.key).join(", ");
+    say(D.states.error(`There is no example called ${link.example.slice(0, 60)}; there are: ${known}.`), "top");
+  }
   controls.setCatalogue(await server.controls());
   if (!link.order) return;
   const words = (order) => JSON.stringify(controls.compact(order));

@@ -4,7 +4,9 @@
 
   const CONFIG = { displayModeBar: false, doubleClick: false, typesetMath: false, responsive: false };
   const AFTER = 60; // milliseconds after a step at which charts of the round follow
-  const SIZES = new Set(["size", "width", "l", "r", "t", "b", "height", "xshift", "yshift", "thickness", "standoff", "ticklen"]);
+  const SIZES = new Set(
+    ["size", "width", "l", "r", "t", "b", "height", "xshift", "yshift", "thickness", "standoff", "ticklen"],
+  );
 
   /** The figure's sizes in projector mode; numbers of the data stay as they are. */
   function enlarge(part, scale, key = "") {

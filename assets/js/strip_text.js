@@ -22,7 +22,7 @@
     return pieces;
   }
 
-  /** Whether the line below a token is an element of its own: waves are drawn, and a pill's line stands below its box. */
+  /** Whether the line below a token is its own element: waves are drawn, and a pill's line stands below its box. */
   const ownLine = ({ kind, label }) => kind === "relaxed" || label.special;
 
   const wordClass = (token, bare) =>

@@ -1,4 +1,4 @@
-/* A draft tree as a Plotly figure whose axes count design pixels, without its words. Pure: a layout in, a figure out. */
+/* A draft tree as a Plotly figure whose axes count design pixels, without words. Pure: a layout in, a figure out. */
 ((D) => {
   "use strict";
 
@@ -51,7 +51,7 @@
 
   const axis = (range) => ({ range, visible: false, fixedrange: true, autorange: false, zeroline: false });
 
-  /** The figure of a laid-out round, colours filled in; `words` are those of `D.treeWords` where it must hold them too. */
+  /** The figure of a laid-out round, colours filled in; `words` of `D.treeWords` where it must hold them too. */
   D.treeFigure = (layout, { scale, colours, words = [] }) => {
     const band = D.band(layout);
     const parts = [

@@ -1,5 +1,5 @@
-/* The words of a draft tree: heads, labels, dart numbers, and the pin. As elements, since a chart sets many texts slowly;
-   as one trace for pictures that leave the page. Pure: a layout in, items out. */
+/* The words of a draft tree: heads, labels, dart numbers, and the pin. As elements, since a chart sets many texts
+   slowly; as one trace for pictures that leave the page. Pure: a layout in, items out. */
 ((D) => {
   "use strict";
 
