@@ -22,6 +22,8 @@ from core.verify.base import Context, Outcome, Table
 _BLOCK = 64
 _EXACT_POWER = 22  # 10**22 is the largest power of ten that a float holds exactly
 
+_NEVER = -1e30  # a logit that stands for probability 0, without being infinite
+
 Named = dict[str, Tensor]
 
 
@@ -46,7 +48,8 @@ def reduce_round(
     rows = target.raw[:-1] if draft.tree.is_chain else target.raw[parents]  # a chain needs no copy
     out["own_p"] = torch.stack([*target.at(parents, own), _ranks(rows, own)])
     if draft.q is not None and draft.logits is not None:
-        drafter = _Side.of(draft.logits, draft.q, context.law)
+        device = best.device  # a second model may live elsewhere
+        drafter = _Side.of(draft.logits.to(device), draft.q.to(device), context.law)
         order = sorted(draft.rows, key=draft.rows.__getitem__)  # node of each row
         tokens = _with_favourites(tokens, top_tokens(drafter.raw, TOP), order)
         there = [draft.rows[parent] for parent in draft.tree.parents[1:]]
@@ -110,6 +113,8 @@ class _Side:
     @staticmethod
     def of(logits: Tensor, used: Tensor, law: Law) -> _Side:
         raw = widen(logits)
+        if raw.dtype == torch.float64:  # a toy's table, which can hold zeros: 0 x log 0 is 0
+            raw = raw.clamp(min=_NEVER)
         logs = raw.log_softmax(dim=1)
         return _Side(raw, used, used if law == RAW else logs.exp(), raw[:, :1] - logs[:, :1])
 
@@ -171,11 +176,18 @@ def _divergences(drafter: _Side, target: _Side, law: Law) -> tuple[Tensor, Tenso
             torch.where(q > 0, q * (log_q - log_p), 0.0).sum(dim=1),
             torch.where(p > 0, p * (log_p - log_q), 0.0).sum(dim=1),
         )
-    # log q - log p = (logits of q - logits of p) / T + a constant per row, read off at one token
+    # log q - log p = (logits of q - logits of p) / T + a constant per row
     apart = (drafter.raw - target.raw) / law.temperature
-    top = drafter.raw.argmax(dim=1, keepdim=True)
-    here = q.gather(1, top).log() - target.used.gather(1, top).log() - apart.gather(1, top)
-    return _dot(q, apart) + here[:, 0], -_dot(p, apart) - here[:, 0]
+    shift = _log_total(target, law) - _log_total(drafter, law)
+    both = torch.stack([_dot(q, apart) + shift, -_dot(p, apart) - shift])
+    kl_qp, kl_pq = torch.where(both > -_NEVER / 1e6, torch.inf, both)
+    return kl_qp, kl_pq
+
+
+def _log_total(side: _Side, law: Law) -> Tensor:
+    """Return the log of the sum (R,) of the tempered law, read off at its largest entry."""
+    top = side.raw.argmax(dim=1, keepdim=True)
+    return (side.raw.gather(1, top) / law.temperature - side.used.gather(1, top).log())[:, 0]
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:

@@ -580,6 +580,7 @@ def relaxed() -> Trace:
     return build(World(agreement=1.0), Recipe(relaxed_above=0.05), method="relaxed")
 
 
+@cache
 def long_run() -> Trace:
     """1,000 rounds of 8 nodes."""
     return build(

@@ -13,6 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import core.dice
 from core.dice import SeededDice
 from tests import exact
 
@@ -131,6 +132,17 @@ def test_the_ends_of_the_unit_interval_fall_on_the_first_and_last_token_with_wei
     row[0, 10], row[0, 500], row[0, 900] = 0.1, 0.2, 0.7
     assert int(Loaded(0.0).draw(row)) == 10
     assert int(Loaded(LARGEST).draw(row)) == 900
+
+
+def test_where_the_device_knows_single_precision_only_the_end_stays_inside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There the largest number below one is rounded to one."""
+    monkeypatch.setattr(core.dice, "_wide", lambda _: torch.float32)
+    row = torch.zeros((1, 1000))
+    row[0, 10], row[0, 900] = 0.3, 0.7
+    assert int(Loaded(LARGEST).draw(row)) == 900
+    assert int(Loaded(0.0).draw(row)) == 10
 
 
 def test_draws_have_the_law_of_the_weights_which_need_not_sum_to_one() -> None:

@@ -206,6 +206,19 @@ def test_kept_laws_hold_both_top_sets_what_was_offered_and_the_mass_of_all_other
             assert kept.known.outcome.final in end.token
 
 
+def test_the_final_token_and_what_was_offered_are_kept_however_unlikely_they_were() -> None:
+    size, seen = 400, 0
+    flat = ToyModel(lambda _: [1 / size] * size, size)
+    drafter = ModelDrafter(lambda prompt, _: flat.open(prompt), Levels((2, 1)), "toy")
+    for kept in rounds_of(Decoder(drafter, RecursiveRejection()), flat, Law(1), new=30):
+        outcome, tree = kept.known.outcome, kept.known.draft.tree
+        assert outcome.final in kept.round.laws[outcome.end].token or outcome.final is None
+        for node in range(1, len(tree)):
+            assert tree.tokens[node] in kept.round.laws[tree.parents[node]].token
+        seen += len(outcome.path) > 0 and outcome.final is not None
+    assert seen > 3
+
+
 @cases
 def test_residuals_and_the_final_law_are_what_rejections_left(
     maker: Maker, size: int, law: str

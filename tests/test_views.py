@@ -158,6 +158,17 @@ def test_any_part_of_a_tree_that_was_drafted_can_be_taken_over(
     assert len(ours.features[FINAL]) == len(tree)
 
 
+def test_a_draft_that_was_thrown_away_leaves_nothing_to_take_over() -> None:
+    """A drafter may begin again at the root before the target verifies anything."""
+    target = opened("llama", "sdpa", text_of(9))
+    part = View(exit_layer=2).open(target)
+    drafted(part, FORK)
+    other = DraftTree((11, 12, 13), (-1, 0, 1))
+    drafted(part, other, [(0, 1), (1, 3)])
+    ours = target.score(other, resume=part.resume())
+    same(ours.logits, slow_rows(tiny("llama"), text_of(9), other))
+
+
 def test_sublayers_are_counted_as_run_or_as_taken_over() -> None:
     target = opened("llama", "sdpa", text_of(5))
     part = View((1,), (1, 2)).open(target)

@@ -49,12 +49,20 @@ def is_lean(model: PreTrainedModel) -> bool:
         _names(layer) == _PARTS
         and _names(layer.self_attn) == _ATTENTION
         and _names(layer.mlp) <= _MLP
+        and _is_plain(layer.self_attn)
+        and _is_plain(layer.mlp)
         for layer in layers
     )
 
 
 def _names(module: object) -> set[str]:
     return {name for name, _ in cast(nn.Module, module).named_children()}
+
+
+def _is_plain(module: object) -> bool:
+    """Return whether all products are plain linear layers; quantised ones cannot be stacked."""
+    parts = cast(nn.Module, module).named_children()
+    return all(type(part) is nn.Linear for name, part in parts if name.endswith("_proj"))
 
 
 class LeanLlama(LlamaLike):

@@ -134,7 +134,7 @@ class _Tournament:
         draft = self._draft
         if draft.q is None or all(self._is(Sampling.DETERMINISTIC, parents)):
             return None
-        return draft.q[[draft.rows[n] for n in parents]].to(self._p.dtype)
+        return draft.q[[draft.rows[n] for n in parents]].to(self._p)
 
     def _is(self, sampling: Sampling, parents: list[int]) -> list[bool]:
         return [self._draft.sampling_at(n) is sampling for n in parents]

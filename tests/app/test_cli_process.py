@@ -15,6 +15,8 @@ import pytest
 from core.trace_io import read, write
 from tests import sample_traces
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parent.parent.parent
 
 _SPY = """

@@ -26,9 +26,12 @@ from tests import sample_traces
 from tests.app.served import served
 from tests.app.toys import ToyEngines, toy_engine
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning:gradio"  # it counts its calls with pandas
-)
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.filterwarnings(
+        "ignore::DeprecationWarning:gradio"  # it counts its calls with pandas
+    ),
+]
 
 ORDER = {"method": "rsd", "config": {"drafter": "model"}, "temperature": 0.7, "max_new_tokens": 12}
 LIMITS = Limits(file_bytes=3_000_000, prompt_characters=200)

@@ -18,6 +18,8 @@ from app.ui import App, address, check_free
 from tests.app.served import free_port
 from tests.app.timing import slowness
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 READY_SECONDS = 8.0
 

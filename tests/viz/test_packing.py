@@ -61,8 +61,8 @@ def test_every_payload_comes_back(name: str) -> None:
 def test_a_thousand_rounds_pack_into_a_fraction() -> None:
     payload = explore_payload(long_run())
     plain, small = (
-        len(gzip.compress(json.dumps(value).encode(), 9, mtime=0))
+        len(gzip.compress(json.dumps(value).encode(), 6, mtime=0))
         for value in (payload, packed(cast(Json, payload)))
     )
-    assert small < 800_000
+    assert small < 900_000
     assert small < plain / 3
