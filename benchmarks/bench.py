@@ -18,15 +18,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from transformers import PreTrainedModel
 
 from benchmarks.commands import NEW_TOKENS, ours, theirs, without_record
-from benchmarks.pairs import Ratio, interleave, ratio
+from benchmarks.pairs import Ratio, Timed, interleave, ratio
 from benchmarks.prompts import PROMPTS
 from benchmarks.width import width_curve
 from core.engine import TokenizerText, load_engine
 from core.models.base import LanguageModel
-from core.models.loading import Loaded
-from core.run import Engine
 
 TOLERANCE = 0.05
 CONTROL = "control"
@@ -49,43 +48,51 @@ class Comparison:
     ratio: Ratio
 
 
+METHODS: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
+    "plain": ("plain", {}, {}),
+    "lookup": ("prompt_lookup", LOOKUP, {"prompt_lookup_num_tokens": 10}),
+    "early-exit": ("speculative_sampling", EARLY, THEIR_EARLY),
+}
+
+
 def comparisons(
-    engine: Engine, loaded: Loaded, prompts: Sequence[Sequence[int]], repeats: int
+    target: LanguageModel,
+    model: PreTrainedModel,
+    prompts: Sequence[Sequence[int]],
+    repeats: int,
+    names: Sequence[str],
 ) -> list[Comparison]:
-    """Time every method three ways in turn (ours, theirs, ours without recording), controls around.
-
-    The control is our plain loop against itself, on a third of the prompts.
+    """Time ours against theirs on all prompts, and ours with and without recording on a third of
+    them; before and after, our plain loop against itself as a control.
     """
-    target, model = engine.target, loaded.model
-    methods: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
-        "plain": ("plain", {}, {}),
-        "lookup": ("prompt_lookup", LOOKUP, {"prompt_lookup_num_tokens": 10}),
-        "early exit": ("speculative_sampling", EARLY, THEIR_EARLY),
-    }
-    found = [_control(target, prompts, repeats)]
-    for name, (method, config, options) in methods.items():
-        cases = [
-            (
-                ours(target, ids, method, config),
-                theirs(model, ids, **options),
-                ours(target, ids, method, config, without_record),
-            )
-            for ids in prompts
+    found = [_compared(CONTROL, _control(target, prompts), repeats)]
+    for name in names:
+        method, config, options = METHODS[name]
+        pairs = [
+            (ours(target, ids, method, config), theirs(model, ids, **options)) for ids in prompts
         ]
-        interleave(cases[:1], 1)  # warm
-        times = interleave(cases, repeats)
-        found.append(Comparison(f"generate / ours, {name}", ratio([(t[0], t[1]) for t in times])))
-        found.append(Comparison(f"recording / not, {name}", ratio([(t[2], t[0]) for t in times])))
-        print(*map(_line, found[-2:]), sep="\n", flush=True)
-    return [*found, _control(target, prompts, repeats)]
+        found.append(_compared(f"generate / ours, {name}", pairs, repeats))
+        pairs = [
+            (
+                ours(target, ids, method, config, without_record),
+                ours(target, ids, method, config),
+            )
+            for ids in prompts[::3]
+        ]
+        found.append(_compared(f"recording / not, {name}", pairs, repeats))
+    return [*found, _compared(CONTROL, _control(target, prompts), repeats)]
 
 
-def _control(target: LanguageModel, prompts: Sequence[Sequence[int]], repeats: int) -> Comparison:
-    cases = [
+def _control(target: LanguageModel, prompts: Sequence[Sequence[int]]) -> list[tuple[Timed, Timed]]:
+    return [
         (ours(target, ids, "plain", {}), ours(target, ids, "plain", {})) for ids in prompts[::3]
     ]
-    interleave(cases[:1], 1)
-    made = Comparison(CONTROL, ratio([(t[0], t[1]) for t in interleave(cases, repeats)]))
+
+
+def _compared(name: str, pairs: Sequence[tuple[Timed, Timed]], repeats: int) -> Comparison:
+    """Return second over first; one run of the first pair warms both up."""
+    interleave(pairs[:1], 1)
+    made = Comparison(name, ratio([(t[0], t[1]) for t in interleave(pairs, repeats)]))
     print(_line(made), flush=True)
     return made
 
@@ -103,6 +110,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=7, help="repeats per prompt (default 7)")
     parser.add_argument(
         "--prompts", type=int, default=12, help="prompts used, at most 12 (default 12)"
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=METHODS, default=list(METHODS), help="methods compared"
     )
     parser.add_argument("--dtype", default="auto")
     parser.add_argument("--threads", default="auto")
@@ -124,7 +134,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{len(prompts)} prompts x {NEW_TOKENS} tokens x {options.repeats} repeats; "
         "medians of interleaved ratios, 95 % bootstrap intervals"
     )
-    found = comparisons(engine, engine.text.loaded, prompts, options.repeats)
+    model = engine.text.loaded.model
+    found = comparisons(engine.target, model, prompts, options.repeats, options.only)
     curve = width_curve(engine.target, prompts[0] * 4)
     print("verify width:", ", ".join(f"T({n})/T(1) = {t / curve[1]:.2f}" for n, t in curve.items()))
     void = [c for c in found if c.name == CONTROL and abs(c.ratio.median - 1) > TOLERANCE]
