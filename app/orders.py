@@ -195,31 +195,21 @@ def _within(sampling: SamplingOrder, limits: Limits) -> None:
 
 
 def _method(order: Order, limits: Limits) -> None:
-    from core.registry import (
-        get,
-    )  # late: it brings torch, and a page that only shows recordings needs none
+    # late: they bring torch, and a page that only shows recordings needs none
+    from core.registry import get
+    from core.shapes.levels import node_count
 
     try:
         method = get(order.method)
     except ValueError as error:
         raise OrderError("method", str(error)) from None
     config = check(method.config, order.config, "config.")
-    nodes = drafted_nodes(config.model_dump())
+    nodes = node_count(config.model_dump().get("tree", ()))
     if nodes > limits.nodes:
         raise OrderError(
             "config.tree",
             f"This tree has {nodes:,} nodes a round; {limits.nodes:,} are allowed here.",
         )
-
-
-def drafted_nodes(config: Mapping[str, object]) -> int:
-    """Return how many nodes a `tree` of children per level has; 0 without one."""
-    levels = config.get("tree")
-    total, width = 0, 1
-    for children in levels if isinstance(levels, (tuple, list)) else ():
-        width *= int(children)
-        total += width
-    return total
 
 
 def _text(data: Mapping[str, object], name: str) -> str:

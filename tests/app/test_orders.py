@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from app.controls import catalogue
 from app.limits import Limits, limits_of
-from app.orders import OrderError, drafted_nodes, read_order
+from app.orders import OrderError, read_order
+from core.shapes.levels import node_count
 
 LIMITS = Limits(prompt_characters=100, new_tokens=64, nodes=30, stop_strings=2, stop_characters=5)
 PLAIN: Mapping[str, object] = {"prompt": "hello", "method": "plain"}
@@ -104,7 +105,7 @@ def test_nodes_are_counted_as_the_tree_grows(levels: list[int]) -> None:
     for children in levels:
         frontier = sum(children for _ in range(frontier))
         total += frontier
-    assert drafted_nodes({"tree": levels}) == total
+    assert node_count(levels) == total
 
 
 json = st.recursive(
