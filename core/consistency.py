@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf, isfinite
+from typing import cast
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
+from core.extras import Extras, LayersExtras, LookupExtras, tokens_of
 from core.metrics import depths, offered
-from core.trace import Check, Extras, Law, LayersExtras, Nodes, Residual, Round, Top
+from core.trace import Check, Law, Nodes, Residual, Round, Top
 
 MAX_NODES = 4096  # per round
 MASS_TOLERANCE = 1e-3  # laws hold rounded numbers
@@ -37,7 +40,8 @@ def round_problems(r: Round, vocabulary: Mapping[int, bytes]) -> Iterator[str]:
     if r.stop:
         yield from in_range("stop", [r.stop.value, r.stop.threshold], low=-inf)
     for extra in r.extras:
-        yield from _extra(extra, r.prefix_length)
+        yield from _extra(extra, r)
+        yield from known("extras", tokens_of(extra), vocabulary)
 
 
 def _nodes(nodes: Nodes) -> Iterator[str]:
@@ -186,17 +190,30 @@ def _judge(r: Round) -> Iterator[str]:
         yield from in_range("judge.features", row, low=-inf)
 
 
-def _extra(extra: Extras, prefix_length: int) -> Iterator[str]:
+def _extra(extra: Extras, r: Round) -> Iterator[str]:
+    yield from _finite("extras", extra)
     if isinstance(extra, LayersExtras):
         skipped = [*extra.skipped_attention, *extra.skipped_mlp]
         if any(layer >= extra.total for layer in skipped):
             yield f"extras: a skipped layer is outside 0 to {extra.total - 1}."
         if max(extra.exit_layer or 0, extra.shared) > extra.total:
             yield f"extras: exit_layer and shared may be at most {extra.total}, the layers in all."
-    else:
+    if isinstance(extra, LookupExtras):
         starts = [start for start in (extra.match_start, extra.copy_start) if start is not None]
-        if any(start >= prefix_length for start in starts):
-            yield f"extras: a lookup position is outside the text, 0 to {prefix_length - 1}."
+        if any(start >= r.prefix_length for start in starts):
+            yield f"extras: a lookup position is outside the text, 0 to {r.prefix_length - 1}."
+
+
+def _finite(where: str, value: object) -> Iterator[str]:
+    """Yield a problem for each number inside `value`, however deep, that is not finite."""
+    if isinstance(value, float) and not isfinite(value):
+        yield f"{where}: it holds {value:g}; numbers there are finite."
+    elif isinstance(value, Struct):
+        for name, part in asdict(value).items():
+            yield from _finite(f"{where}, {name}", part)
+    elif isinstance(value, (list, tuple)):
+        for part in cast(Sequence[object], value):
+            yield from _finite(where, part)
 
 
 def _top(where: str, top: Top | Residual, vocabulary: Mapping[int, bytes]) -> Iterator[str]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import structs
+
 from core.dice import Dice
 from core.laws import Law
 from core.models.base import LanguageModel, Scores, Session
@@ -19,7 +21,7 @@ from core.record import Recorded, record
 from core.trace import Cost, FinishReason, Round
 from core.trace import Outcome as OutcomeRecord
 from core.tree import Draft, DraftTree
-from core.verify.base import Context, Outcome, Table, Verifier
+from core.verify.base import Context, Offer, Outcome, Table, Verifier, check_fit
 
 Clock = Callable[[], float]  # seconds, monotonic
 
@@ -34,6 +36,7 @@ class Feedback:
     scores: Scores
     outcome: Outcome
     committed: Sequence[int]  # tokens that joined the text in this round
+    table: Table  # laws of the target at every node, and what rejections left of them
 
 
 class Drafter(Protocol):
@@ -42,6 +45,10 @@ class Drafter(Protocol):
     @property
     def taps(self) -> Sequence[int]:
         """Return the layers of the target whose hidden states it wants with every score."""
+        ...
+
+    def offer(self, greedy: bool) -> Offer:
+        """Return what kinds of draft may come, at temperature 0 (`greedy`) or above."""
         ...
 
     def begin(self, prompt: Sequence[int], target: Session) -> None:
@@ -128,9 +135,10 @@ def start(
     sequence: int = 0,
     recorder: Recorder = record,
 ) -> State:
-    """Open one sequence. Raises ValueError for an empty prompt or one longer than the target's
-    context.
+    """Open one sequence. Raises ValueError for an empty prompt, one longer than the target's
+    context, and a rule that the drafter's drafts do not fit.
     """
+    check_fit(decoder.verifier, decoder.drafter.offer(law.is_greedy))
     if not prompt:
         raise ValueError("The prompt is empty: at least one token is needed to start from.")
     session = target.open(prompt[:-1])
@@ -181,11 +189,15 @@ def _round(state: State, dice: Dice, clock: Clock) -> Round:
     verified = clock()
     outcome = _ended(state, draft, table.walk(dice, len(state.tokens)))
     committed = outcome.tokens(draft)
-    state.session.keep((0, *outcome.path))
+    path = (0, *outcome.path)
+    if outcome.final is None and state.finished is None:
+        path = path[:-1]  # the last one kept is scored again, as the next root
+    state.session.keep(path)
     state.tokens += committed
-    state.decoder.drafter.observe(Feedback(draft, scores, outcome, committed))
+    state.decoder.drafter.observe(Feedback(draft, scores, outcome, committed, table))
     accepted = clock()
     recorded = state.recorder(draft, scores, table, outcome, context, state.eos)
+    extras, judge = [*draft.extras, *table.extras(outcome)], table.judge(outcome)
     done = clock()
     times = [
         1000 * (b - a)
@@ -197,7 +209,7 @@ def _round(state: State, dice: Dice, clock: Clock) -> Round:
         plain, state.plain_since = times[1], 0
     made = _assemble(state, draft, scores, outcome, recorded, times, plain, len(context.tokens))
     state.rounds += 1
-    return made
+    return structs.replace(made, extras=extras, judge=judge)
 
 
 def _draft(state: State, context: Context, dice: Dice) -> Draft:
@@ -284,5 +296,4 @@ def _assemble(
             record_ms=record_ms,
             plain_step_ms=None if plain is None else round(plain, 3),
         ),
-        extras=list(draft.extras),
     )

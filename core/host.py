@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
+Floats = NDArray[np.float64]
+Numbers = Tensor | NDArray[np.number[Any]] | NDArray[np.bool_]
 
-def floats(tensor: Tensor) -> list[float]:
+
+def floats(numbers: Numbers) -> list[float]:
     """Return a tensor (A,) as a list."""
-    return cast(list[float], tensor.tolist())
+    return cast(list[float], numbers.tolist())
 
 
-def float_rows(tensor: Tensor) -> list[list[float]]:
+def float_rows(numbers: Numbers) -> list[list[float]]:
     """Return a tensor (A, B) as rows."""
-    return cast(list[list[float]], tensor.tolist())
+    return cast(list[list[float]], numbers.tolist())
 
 
-def float_blocks(tensor: Tensor) -> list[list[list[float]]]:
+def float_blocks(numbers: Numbers) -> list[list[list[float]]]:
     """Return a tensor (A, B, C) as rows of rows."""
-    return cast(list[list[list[float]]], tensor.tolist())
+    return cast(list[list[list[float]]], numbers.tolist())
 
 
-def int_rows(tensor: Tensor) -> list[list[int]]:
+def int_rows(numbers: Numbers) -> list[list[int]]:
     """Return whole numbers (A, B) as rows, whatever the dtype."""
-    return cast(list[list[int]], tensor.long().tolist())
+    whole = numbers.long() if isinstance(numbers, Tensor) else numbers.astype(np.int64)
+    return cast(list[list[int]], whole.tolist())
+
+
+def bool_rows(numbers: Numbers) -> list[list[bool]]:
+    """Return marks (A, B) as rows."""
+    return cast(list[list[bool]], numbers.tolist())

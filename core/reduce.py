@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from core.host import Floats
 from core.laws import RAW, Law, widen
 from core.models.base import Scores
 from core.trace import TOP
@@ -22,9 +25,12 @@ from core.verify.base import Context, Outcome, Table
 _BLOCK = 64
 _EXACT_POWER = 22  # 10**22 is the largest power of ten that a float holds exactly
 
+_SMALL = 2e-6  # masses have six digits, so that their sums differ from one by about this
+
 _NEVER = -1e30  # a logit that stands for probability 0, without being infinite
 
 Named = dict[str, Tensor]
+Fetched = dict[str, Floats]
 
 
 def reduce_round(
@@ -40,20 +46,22 @@ def reduce_round(
     token.
     """
     target = _Side.of(scores.logits, table.p, context.law)
-    best = top_tokens(target.raw, TOP)
+    best = target.best
     tokens = torch.cat([best, _offered(draft, outcome, best)], dim=1)
-    out: Named = {"target": _target(target, best, eos)}
+    out: Named = {"target": _target(target, eos)}
     parents = torch.tensor(draft.tree.parents[1:], dtype=torch.long, device=best.device)
     own = torch.tensor(draft.tree.tokens[1:], dtype=torch.long, device=best.device)
     rows = target.raw[:-1] if draft.tree.is_chain else target.raw[parents]  # a chain needs no copy
     out["own_p"] = torch.stack([*target.at(parents, own), _ranks(rows, own)])
     if draft.q is not None and draft.logits is not None:
         device = best.device  # a second model may live elsewhere
-        drafter = _Side.of(draft.logits.to(device), draft.q.to(device), context.law)
+        law = draft.law or context.law
+        drafter = _Side.of(draft.logits.to(device), draft.q.to(device), law)
         order = sorted(draft.rows, key=draft.rows.__getitem__)  # node of each row
-        tokens = _with_favourites(tokens, top_tokens(drafter.raw, TOP), order)
+        tokens = _with_favourites(tokens, drafter.best, order)
         there = [draft.rows[parent] for parent in draft.tree.parents[1:]]
-        out["draft"] = _compare(drafter, target.rows(order), tokens[order, 0], context.law)
+        same = context.law if law == context.law else None
+        out["draft"] = _compare(drafter, target.rows(order), tokens[order, 0], same)
         out["own_q"] = torch.stack(
             drafter.at(torch.tensor(there, dtype=torch.long, device=best.device), own)
         )
@@ -87,43 +95,69 @@ def top_tokens(rows: Tensor, count: int) -> Tensor:
     return ids.gather(1, rows.gather(1, ids).topk(count, dim=1).indices)
 
 
-def fetch(tensors: Named) -> Named:
+def fetch(tensors: Named) -> Fetched:
     """Bring all tensors to the host in one transfer, rounded to six significant digits."""
     first = next(iter(tensors.values()))
     wide = torch.float32 if first.device.type == "mps" else torch.float64
     flat = torch.cat([tensor.reshape(-1).to(wide) for tensor in tensors.values()]).cpu().double()
-    sizes = [tensor.numel() for tensor in tensors.values()]
-    parts = torch.split(six_digits(flat), sizes)
-    return {
-        name: part.view(t.shape) for (name, t), part in zip(tensors.items(), parts, strict=True)
-    }
+    numbers, found, begin = six_digits(flat.numpy()), Fetched(), 0
+    for name, tensor in tensors.items():
+        end = begin + tensor.numel()
+        found[name] = numbers[begin:end].reshape(tensor.shape)
+        begin = end
+    return found
+
+
+def first_places(tokens: Floats) -> NDArray[np.bool_]:
+    """Mark (N, K) where a token of a row (N, K) stands for the first time."""
+    alike = tokens[:, :, None] == tokens[:, None, :]
+    return ~np.tril(alike, -1).any(axis=2)
+
+
+def rest_of(mass: Floats) -> Floats:
+    """Return what `mass` (..., K) leaves of one; differences below the stored precision are 0."""
+    rest = 1 - mass.sum(axis=-1)
+    return np.where(rest > _SMALL, rest.round(6), 0.0)
+
+
+def six_digits(values: Floats) -> Floats:
+    """Round to six significant digits; anything below 5e-23 becomes 0."""
+    finite = np.where(np.isfinite(values), values, 0.0)
+    places = 5 - np.floor(np.log10(np.abs(finite).clip(min=1e-30)))
+    scale = 10.0 ** places.clip(max=_EXACT_POWER)
+    return np.where(np.isfinite(values), (finite * scale).round() / scale, values)
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
     """Laws of one model at R nodes: logits, the law in use and the raw law (R, V), `total` (R, 1)
-    log of their sum.
+    log of the sum of exp(logits), `best` (R, TOP) the likeliest tokens.
     """
 
     raw: Tensor
     used: Tensor
     law: Tensor
     total: Tensor
+    best: Tensor
 
     @staticmethod
     def of(logits: Tensor, used: Tensor, law: Law) -> _Side:
         raw = widen(logits)
         if raw.dtype == torch.float64:  # a toy's table, which can hold zeros: 0 x log 0 is 0
             raw = raw.clamp(min=_NEVER)
-        logs = raw.log_softmax(dim=1)
-        return _Side(raw, used, used if law == RAW else logs.exp(), raw[:, :1] - logs[:, :1])
+        best, laws = top_tokens(raw, TOP), used if law == RAW else raw.softmax(dim=1)
+        first = best[:, :1]
+        return _Side(raw, used, laws, raw.gather(1, first) - laws.gather(1, first).log(), best)
 
     def rows(self, nodes: Sequence[int]) -> _Side:
         if list(nodes) == list(range(len(nodes))):
             end = len(nodes)
-            return _Side(self.raw[:end], self.used[:end], self.law[:end], self.total[:end])
-        index = list(nodes)
-        return _Side(self.raw[index], self.used[index], self.law[index], self.total[index])
+            return _Side(*(part[:end] for part in self._parts()))
+        index = torch.tensor(list(nodes), device=self.raw.device)
+        return _Side(*(part[index] for part in self._parts()))
+
+    def _parts(self) -> tuple[Tensor, ...]:
+        return self.raw, self.used, self.law, self.total, self.best
 
     def entropy(self) -> Tensor:
         """Return the entropy (R,) of the raw law in nats."""
@@ -136,8 +170,8 @@ class _Side:
         return self.used.gather(1, tokens), self.law.gather(1, tokens)
 
 
-def _target(target: _Side, best: Tensor, eos: int | None) -> Tensor:
-    top = target.raw.gather(1, best[:, :3])
+def _target(target: _Side, eos: int | None) -> Tensor:
+    top = target.raw.gather(1, target.best[:, :3])
     leading = (top - target.total).exp()
     gap = top[:, 0] - top[:, 1] if top.shape[1] > 1 else torch.full_like(top[:, 0], torch.inf)
     ends = target.law[:, eos] if eos is not None else torch.full_like(gap, torch.nan)
@@ -154,9 +188,9 @@ def _with_favourites(tokens: Tensor, mine: Tensor, order: Sequence[int]) -> Tens
     return torch.cat([tokens, more], dim=1)
 
 
-def _compare(drafter: _Side, target: _Side, favourite: Tensor, law: Law) -> Tensor:
+def _compare(drafter: _Side, target: _Side, favourite: Tensor, law: Law | None) -> Tensor:
     """Return (5, M): entropy of the raw q, overlap, KL(q||p), KL(p||q), rank in raw q of the
-    target's favourite.
+    target's favourite. `law` is None where both sides have laws of their own.
     """
     p, q = target.used, drafter.used
     kl_qp, kl_pq = _divergences(drafter, target, law)
@@ -164,13 +198,13 @@ def _compare(drafter: _Side, target: _Side, favourite: Tensor, law: Law) -> Tens
     return torch.stack([drafter.entropy(), overlap, kl_qp, kl_pq, _ranks(drafter.raw, favourite)])
 
 
-def _divergences(drafter: _Side, target: _Side, law: Law) -> tuple[Tensor, Tensor]:
+def _divergences(drafter: _Side, target: _Side, law: Law | None) -> tuple[Tensor, Tensor]:
     """Return KL(q||p) and KL(p||q) (M,) of the laws in use; infinite without common support."""
     p, q = target.used, drafter.used
-    if law.is_greedy:
+    if law is not None and law.is_greedy:
         apart = torch.where(p.argmax(dim=1) == q.argmax(dim=1), 0.0, torch.inf)
         return apart, apart
-    if law.is_filtered:
+    if law is None or law.is_filtered:
         log_p, log_q = p.log(), q.log()
         return (
             torch.where(q > 0, q * (log_q - log_p), 0.0).sum(dim=1),
@@ -186,7 +220,7 @@ def _divergences(drafter: _Side, target: _Side, law: Law) -> tuple[Tensor, Tenso
 
 def _log_total(side: _Side, law: Law) -> Tensor:
     """Return the log of the sum (R,) of the tempered law, read off at its largest entry."""
-    top = side.raw.argmax(dim=1, keepdim=True)
+    top = side.best[:, :1]
     return (side.raw.gather(1, top) / law.temperature - side.used.gather(1, top).log())[:, 0]
 
 
@@ -219,14 +253,5 @@ def _ends(table: Table, outcome: Outcome) -> Sequence[Tensor]:
     """Return the laws (V,) that rejections left, in the order of the checks, then the law of the
     final token.
     """
-    found = [table.residual(check.node) for check in outcome.checks if not check.passed]
-    laws = [law for _, law in filter(None, found)]
+    laws = [remains.law for remains in table.residuals(outcome)]
     return laws if outcome.final is None else [*laws, table.final_law(outcome.end)]
-
-
-def six_digits(values: Tensor) -> Tensor:
-    """Round to six significant digits; anything below 5e-23 becomes 0."""
-    finite = torch.where(values.isfinite(), values, 0.0)
-    places = (5 - finite.abs().clamp(min=1e-30).log10().floor()).clamp(max=_EXACT_POWER)
-    scale = torch.tensor(10.0, dtype=torch.float64) ** places
-    return torch.where(values.isfinite(), (finite * scale).round() / scale, values)

@@ -40,6 +40,11 @@ class MethodConfig(BaseModel):
         }
         return {name: value for name, value in values.items() if name not in idle}
 
+    def applied_names(self) -> dict[str, str]:
+        """Return what a page calls the settings that take part."""
+        fields = type(self).model_fields
+        return {name: fields[name].title or name for name in self.applied()}
+
 
 @dataclass(frozen=True, slots=True)
 class Models:

@@ -15,6 +15,7 @@ import core
 from core.decode import Clock, State, decode, start
 from core.dice import Dice, SeededDice
 from core.ending import Endings
+from core.extras import tokens_of
 from core.laws import Law
 from core.metrics import totals
 from core.models.base import LanguageModel
@@ -151,6 +152,7 @@ class Run:
             method_name=request.method.name,
             lossless=request.method.lossless,
             config=self.config.applied(),
+            config_names=self.config.applied_names(),
             sampling=Sampling(
                 temperature=request.temperature,
                 top_k=request.top_k,
@@ -181,7 +183,7 @@ class Run:
 
 def _tokens(made: Round) -> set[int]:
     """Return every token id that occurs anywhere in a round."""
-    seen = {*made.nodes.token, *made.outcome.emitted}
+    seen = {*made.nodes.token, *made.outcome.emitted, *tokens_of(made.extras)}
     for law in (*made.laws, *made.residuals):
         seen.update(law.token)
     if made.outcome.final_top is not None:

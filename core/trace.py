@@ -11,24 +11,18 @@ from __future__ import annotations
 import importlib
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
+
+from core.extras import Extras
+from core.fields import Index, Milliseconds, NonNegative, Probability, Record
 
 SCHEMA_VERSION = 1
 TOP = 20  # how many tokens of each law a round keeps
-
-Index = Annotated[int, Meta(ge=0, le=2**53 - 1)]  # up to what a browser's numbers hold exactly
-Probability = Annotated[float, Meta(ge=0, le=1)]
-NonNegative = Annotated[float, Meta(ge=0)]
-Milliseconds = Annotated[float, Meta(ge=0, le=1e12)]
 
 State = Literal["root", "accepted", "relaxed", "rejected", "unreached", "pruned", "probe"]
 Role = Literal["draft", "probe"]
 Origin = Literal["bonus", "correction", "plain", "none"]
 FinishReason = Literal["length", "eos", "stop", "context", "cancelled", "error"]
-
-
-class Record(Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of every block: immutable, strict about unknown fields."""
 
 
 class Nodes(Record, frozen=True, kw_only=True):
@@ -171,30 +165,6 @@ class Cost(Record, frozen=True, kw_only=True):
     plain_step_ms: Milliseconds | None = None
 
 
-class LookupExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="lookup"):
-    """Prompt lookup: the n-gram at the end of the text and where it was found; positions count all
-    tokens of the text.
-    """
-
-    ngram: Index  # tokens matched, 0 when nothing was found
-    match_start: Index | None
-    copy_start: Index | None  # first copied position
-    copy_length: Index
-
-
-class LayersExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="layers"):
-    """Drafting with a part of the target: which of its layers ran."""
-
-    total: Index
-    skipped_attention: list[Index]
-    skipped_mlp: list[Index]
-    exit_layer: Index | None  # layers run before the early exit
-    shared: Index  # first layers whose keys, values and states the verify call takes over
-
-
-Extras = LookupExtras | LayersExtras
-
-
 class Round(Record, frozen=True, kw_only=True):
     index: Index
     sequence: Index = 0
@@ -293,6 +263,7 @@ class Trace(Record, frozen=True, kw_only=True):
     method_name: str
     lossless: bool
     config: dict[str, str | int | float | bool | list[int | float | str] | None]
+    config_names: dict[str, str] = {}  # what a page calls the settings
     sampling: Sampling
     models: Models
     environment: Environment

@@ -6,7 +6,7 @@ A chain is a tree of width one, plain decoding a tree of size one. Knows nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -14,7 +14,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from core.trace import Extras, Role, Stop
+from core.extras import Extras
+from core.laws import Law
+from core.trace import Role, Stop
 
 
 class Sampling(Enum):
@@ -30,24 +32,27 @@ class Sampling(Enum):
 class DraftTree:
     """Tokens (N,) and parents (N,); siblings stand in the order in which they are to be tried.
 
-    Raises ValueError when a parent does not precede its child or the columns differ in length.
+    `offers` {parent: children in the order drawn} is given where draws repeat: a child that was
+    drawn twice is one node, tried twice. Raises ValueError when a parent does not precede its
+    child, the columns differ in length, or an offer names other nodes than the children.
     """
 
     tokens: tuple[int, ...]
     parents: tuple[int, ...] = (-1,)
-    counts: tuple[int, ...] = ()
     roles: tuple[Role, ...] = ()
+    offers: Mapping[int, tuple[int, ...]] = field(
+        default_factory=lambda: dict[int, tuple[int, ...]]()
+    )
 
     def __post_init__(self) -> None:
         size = len(self.tokens)
-        object.__setattr__(self, "counts", self.counts or (1,) * size)
         object.__setattr__(self, "roles", self.roles or ("draft",) * size)
-        if not size or not size == len(self.parents) == len(self.counts) == len(self.roles):
-            raise ValueError(
-                "a draft tree needs a root, and tokens, parents, counts and roles of one length"
-            )
+        if not size or not size == len(self.parents) == len(self.roles):
+            raise ValueError("a draft tree needs a root, and tokens, parents, roles of one length")
         if self.parents[0] != -1 or any(not 0 <= p < i for i, p in enumerate(self.parents) if i):
             raise ValueError("node 0 is the root, and every other node's parent comes before it")
+        if any(set(drawn) != set(self.children(node)) for node, drawn in self.offers.items()):
+            raise ValueError("what was drawn at a node are its children, each at least once")
 
     @staticmethod
     def root(token: int) -> DraftTree:
@@ -57,20 +62,27 @@ class DraftTree:
         return len(self.tokens)
 
     def extended(
-        self, parents: Iterable[int], tokens: Iterable[int], counts: Iterable[int] = ()
+        self,
+        parents: Iterable[int],
+        tokens: Iterable[int],
+        offers: Mapping[int, Sequence[int]] | None = None,
     ) -> DraftTree:
         """Return the tree with one more node per (parent, token), appended in this order."""
         more = tuple(tokens)
         return DraftTree(
             self.tokens + more,
             self.parents + tuple(parents),
-            self.counts + (tuple(counts) or (1,) * len(more)),
             self.roles + ("draft",) * len(more),
+            {**self.offers, **{node: tuple(drawn) for node, drawn in (offers or {}).items()}},
         )
 
     def children(self, node: int) -> tuple[int, ...]:
         """Return the children offered at `node`, in the order to try; probes are not offered."""
         return self._children[node]
+
+    def tries(self, node: int) -> tuple[int, ...]:
+        """Return the children of `node` in the order drawn, one as often as it was drawn."""
+        return self.offers.get(node) or self.children(node)
 
     def path(self, node: int) -> tuple[int, ...]:
         """Return the nodes from the root to `node`, both included."""
@@ -103,6 +115,15 @@ class DraftTree:
                 ranks[child] = rank
         return tuple(ranks)
 
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """Drafts that each node stands for."""
+        counts = [1] * len(self)
+        for drawn in self.offers.values():
+            for child in set(drawn):
+                counts[child] = drawn.count(child)
+        return tuple(counts)
+
     @property
     def is_chain(self) -> bool:
         return all(parent == node - 1 for node, parent in enumerate(self.parents))
@@ -130,14 +151,37 @@ class DraftTree:
         """Return the tree without nodes deeper than `max_depth`."""
         if max(self.depths) <= max_depth:
             return self
-        kept = [i for i, depth in enumerate(self.depths) if depth <= max_depth]
+        return self.selected([i for i, depth in enumerate(self.depths) if depth <= max_depth])
+
+    def selected(self, kept: Sequence[int]) -> DraftTree:
+        """Return the tree of the nodes `kept`: ascending, and a parent with each."""
         place = {node: i for i, node in enumerate(kept)} | {-1: -1}
+        offers = {
+            place[node]: tuple(place[child] for child in drawn if child in place)
+            for node, drawn in self.offers.items()
+            if node in place
+        }
         return DraftTree(
             tuple(self.tokens[i] for i in kept),
             tuple(place[self.parents[i]] for i in kept),
-            tuple(self.counts[i] for i in kept),
             tuple(self.roles[i] for i in kept),
+            {node: drawn for node, drawn in offers.items() if drawn},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was drafted and not offered: the record keeps it, the target never sees it.
+
+    Columns of one length; these nodes follow the N of the tree, and `parents` counts both. `reason`
+    is a short key, such as `budget` or `reranked`.
+    """
+
+    tokens: Sequence[int]
+    parents: Sequence[int]
+    scores: Sequence[float | None]
+    q: Sequence[float | None]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +219,11 @@ class Draft:
     )  # parents that differ
     q: Tensor | None = None
     logits: Tensor | None = None
+    law: Law | None = None  # from logits to q; None: as the target's
     rows: dict[int, int] = field(default_factory=lambda: dict[int, int]())
     sources: Sequence[str] = ()
     scores: Sequence[float | None] = ()
+    pruned: Pruned | None = None
     stop: Stop | None = None
     resume: Resume | None = None
     work: Work = Work()

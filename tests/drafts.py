@@ -12,12 +12,35 @@ import torch
 from torch import Tensor
 
 from core.dice import Dice
-from core.shapes.base import Grown, Growth
+from core.shapes.base import Grower, Grown, Growth, Steady, Whole
 from core.tree import DraftTree, Sampling
 
 
+class Plain(Steady):
+    """Base of policies that are one function: `grow(grown, dice, greedy)`."""
+
+    branches = True
+
+    def begin(self, greedy: bool) -> Grower:
+        return Asking(self, greedy)
+
+    def grow(self, grown: Grown, dice: Dice, greedy: bool) -> Growth:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Replaced:
+class Asking(Whole):
+    """Asks a policy anew at each level."""
+
+    policy: Plain
+    greedy: bool
+
+    def grow(self, grown: Grown, dice: Dice) -> Growth:
+        return self.policy.grow(grown, dice, self.greedy)
+
+
+@dataclass(frozen=True)
+class Replaced(Plain):
     """A tree policy: `widths[d]` children per node, drawn with replacement."""
 
     widths: tuple[int, ...]
@@ -37,11 +60,11 @@ class Replaced:
         pairs = [
             (n, t) for n, row in zip(grown.frontier, drawn, strict=True) for t in row if t >= 0
         ]
-        deeper = depth + 1 < min(len(self.widths), grown.limit)
+        deeper, first = depth + 1 < min(len(self.widths), grown.limit), len(grown.tree)
         return Growth(
             parents=[parent for parent, _ in pairs],
             tokens=[token for _, token in pairs],
-            expand=range(len(pairs)) if deeper else (),
+            expand=range(first, first + len(pairs)) if deeper else (),
         )
 
 

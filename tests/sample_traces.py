@@ -15,16 +15,14 @@ from typing import Literal
 
 from msgspec.structs import replace as changed
 
+from core.extras import Extras, LayersExtras, LookupExtras
 from core.metrics import totals
 from core.trace import (
     TOP,
     Check,
     Cost,
     Environment,
-    Extras,
     Law,
-    LayersExtras,
-    LookupExtras,
     ModelCard,
     Models,
     Nodes,

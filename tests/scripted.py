@@ -9,8 +9,8 @@ from core.decode import Feedback
 from core.dice import Dice
 from core.models.base import Session
 from core.models.toy import Table, ToyModel
-from core.tree import Draft, DraftTree
-from core.verify.base import Context
+from core.tree import Draft, DraftTree, Sampling
+from core.verify.base import Context, Offer
 
 Script = Callable[[Sequence[int], int], Sequence[int]]  # (text, limit) -> tokens of a chain
 
@@ -24,6 +24,9 @@ class Scripted:
     began: list[tuple[int, ...]] = field(default_factory=list)
     limits: list[int] = field(default_factory=list)
     heard: list[Feedback] = field(default_factory=list)
+
+    def offer(self, greedy: bool) -> Offer:
+        return Offer(frozenset({Sampling.DETERMINISTIC}))
 
     def begin(self, prompt: Sequence[int], target: Session) -> None:
         self.began.append(tuple(prompt))

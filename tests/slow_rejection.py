@@ -18,7 +18,7 @@ from core.dice import Dice
 from core.models.base import Scores
 from core.trace import Check
 from core.tree import Draft, Sampling
-from core.verify.base import Context, Outcome
+from core.verify.base import Context, Outcome, PlainTable
 from tests.toys import normed, slow_law
 
 Row = list[float]
@@ -27,6 +27,8 @@ Row = list[float]
 class SlowRejection:
     """The rule. Override one step to plant a bug."""
 
+    name = "Slow rejection"
+    chain_only = False
     samplings = frozenset({Sampling.DETERMINISTIC, Sampling.INDEPENDENT, Sampling.DISTINCT})
 
     def prepare(self, draft: Draft, scores: Scores, context: Context) -> SlowTable:
@@ -57,7 +59,7 @@ class SlowRejection:
 
 
 @dataclass(frozen=True)
-class SlowTable:
+class SlowTable(PlainTable):
     """One round, ready to be decided."""
 
     rule: SlowRejection
@@ -86,7 +88,7 @@ class SlowTable:
         fixed = sampling is Sampling.DETERMINISTIC
         target, mass = list(self.laws[node]), 1.0
         drawn = [1.0] * len(target) if fixed else self.draft.q[self.draft.rows[node]].tolist()
-        for rank, child in enumerate(self.draft.tree.children(node)):
+        for rank, child in enumerate(self.draft.tree.tries(node)):
             token = self.draft.tree.tokens[child]
             accept = min(1.0, target[token] / drawn[token])
             coin = dice.at(rank)

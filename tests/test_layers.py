@@ -18,8 +18,9 @@ FORBIDDEN = {
     "viz": {"torch", "gradio", "transformers", "numpy.random", "app"},
     "benchmarks": {"gradio", "app"},
 }
-VIZ_MAY_USE = {"core.trace", "core.metrics"}
-LIGHT = ["core.trace", "core.metrics", "core.validate", "core.trace_io"]  # must import at once
+VIZ_MAY_USE = {"core.trace", "core.extras", "core.metrics"}
+# must import at once
+LIGHT = ["core.trace", "core.extras", "core.metrics", "core.validate", "core.trace_io"]
 HEAVY = {"torch", "transformers", "numpy", "gradio", "plotly"}
 OUTSIDE = {
     "os",
@@ -203,7 +204,11 @@ def test_the_one_late_arrow_upwards_is_the_notebook_view_of_a_trace() -> None:
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
                 name = ast.unparse(node.args[0]).lstrip("f").strip("'")
                 late.append((module_of(file), name))
-    discovering = {("core.registry", "core.methods."), ("viz.pictures", "{__name__}.")}
+    discovering = {
+        ("core.registry", "core.methods."),
+        ("core.parts", "name"),
+        ("viz.pictures", "{__name__}."),
+    }
     rest = [
         (m, n) for m, n in late if not any(m == own and n.startswith(p) for own, p in discovering)
     ]

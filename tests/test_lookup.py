@@ -10,8 +10,8 @@ from transformers.generation.candidate_generator import PromptLookupCandidateGen
 
 from core.dice import SeededDice
 from core.drafters.lookup import Convention, LookupDrafter, Match, find
+from core.extras import LookupExtras
 from core.laws import Law
-from core.trace import LookupExtras
 from core.tree import Draft
 from core.verify.base import Context
 

@@ -180,26 +180,6 @@ def test_reasons_share_out_the_rejections(trace: Trace) -> None:
     assert counts == sorted(counts, reverse=True)
 
 
-@given(traces(), st.integers(0, 8))
-def test_the_hardest_tokens_come_first(trace: Trace, count: int) -> None:
-    hard = metrics.hardest_tokens(trace, count)
-    tests = sorted(c.accept_probability for r in trace.rounds for c in r.checks)
-    assert [token.accept_probability for token in hard] == tests[:count]
-    for token in hard:
-        check = trace.rounds[token.round].checks[token.check]
-        assert (check.node, check.passed) == (token.node, token.passed)
-
-
-def test_equally_hard_tokens_are_ordered_by_the_raw_law() -> None:
-    hard = metrics.hardest_tokens(TRACE, 2)
-    assert [(h.node, h.accept_probability) for h in hard] == [(1, 0.25), (4, 0.3)]
-    checks = [
-        replace(check, accept_probability=0.0, passed=False) for check in TRACE.rounds[1].checks
-    ]
-    tied = replace(TRACE, rounds=[replace(TRACE.rounds[1], checks=checks)])
-    assert [h.node for h in metrics.hardest_tokens(tied)] == [1, 4, 2, 3]
-
-
 def test_rounds_without_recorded_checks_count_the_nodes_with_a_verdict() -> None:
     blind = replace(TRACE, rounds=[replace(r, checks=[], judge=None) for r in TRACE.rounds])
     assert metrics.acceptance_rate(blind).counts == metrics.acceptance_rate(TRACE).counts

@@ -28,6 +28,7 @@ from core.shapes.stops import Confidence
 from core.tree import Draft, DraftTree, Sampling
 from core.verify.base import Context, Table
 from core.verify.rejection import RecursiveRejection
+from tests.drafts import Plain
 from tests.tiny import CONTEXT, slow_part, slow_rows, tiny, wrapped
 
 TOLERANCE = 1e-5
@@ -74,7 +75,7 @@ def draftings(shape: str) -> dict[str, Drafting]:
     }
 
 
-class Half:
+class Half(Plain):
     """A policy that scores only every second new node, as policies with a budget do."""
 
     def sampling(self, greedy: bool) -> Sampling:
@@ -88,7 +89,9 @@ class Half:
             grown.q[[grown.rows[n] for n in grown.frontier]], 2, replace=False
         )
         pairs = [(n, t) for n, row in zip(grown.frontier, drawn.tolist(), strict=True) for t in row]
-        expand = range(1, len(pairs), 2) if depth < min(3, grown.limit) - 1 else ()
+        first = len(grown.tree)
+        new = range(first + 1, first + len(pairs), 2)
+        expand = new if depth < min(3, grown.limit) - 1 else ()
         return Growth([n for n, _ in pairs], [t for _, t in pairs], expand=expand)
 
 
@@ -107,6 +110,8 @@ class Watch:
     target: str
     drafting: Drafting
     samplings: frozenset[Sampling] = RecursiveRejection.samplings
+    name: str = "Watch"
+    chain_only: bool = False
     seen: list[Draft] = field(default_factory=list)
 
     def prepare(self, draft: Draft, scores: Scores, context: Context) -> Table:

@@ -19,9 +19,9 @@ from core.laws import Law
 from core.models.base import LanguageModel, Scores, Session
 from core.models.toy import ToyModel, ToySession
 from core.registry import Models, get
-from core.shapes.base import Grown, TreePolicy
+from core.shapes.base import TreePolicy
 from core.tree import Draft, DraftTree, Resume, Sampling
-from core.verify.base import Context, Outcome
+from core.verify.base import Context, Outcome, PlainTable
 from core.verify.rejection import RecursiveRejection
 from tests import exact
 from tests.drafts import Distinct, Likeliest, Replaced
@@ -252,16 +252,17 @@ def test_keeping_the_likelier_of_two_draws_bends_the_law_as_the_sheet_says(
 class Cooled(ModelDrafter):
     """Draws from q at temperature 1 and records q at the target's temperature."""
 
-    def _extend(self, growing: object, grown: Grown, dice: Dice, greedy: bool) -> None:
-        warm = replace(grown, q=grown.logits.softmax(dim=1))
-        super()._extend(growing, warm, dice, greedy)  # type: ignore[arg-type]
+    def propose(self, context: Context, limit: int, dice: Dice) -> Draft:
+        warm = super().propose(replace(context, law=Law(1)), limit, dice)
+        assert warm.logits is not None
+        return replace(warm, q=context.law(warm.logits))
 
 
 class Stale(ModelDrafter):
     """Records, for every node, the law that the root's children were drawn from."""
 
-    def _draft(self, growing: object, stop: object, greedy: bool) -> Draft:
-        made = super()._draft(growing, stop, greedy)  # type: ignore[arg-type]
+    def propose(self, context: Context, limit: int, dice: Dice) -> Draft:
+        made = super().propose(context, limit, dice)
         assert made.q is not None
         return replace(made, q=made.q[:1].expand_as(made.q))
 
@@ -339,7 +340,7 @@ class SharedNoise(RecursiveRejection):
         return SharedTable(super().prepare(draft, scores, context), len(context.tokens))
 
 
-class SharedTable:
+class SharedTable(PlainTable):
     def __init__(self, table: object, place: int) -> None:
         self._table, self._place = table, place
 

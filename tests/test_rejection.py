@@ -5,7 +5,6 @@ number by number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from core.models.base import Scores, Session
 from core.registry import Models
 from core.shapes.base import TreePolicy
 from core.tree import Draft, DraftTree, Sampling
-from core.verify.base import Context
+from core.verify.base import Context, Offer
 from core.verify.rejection import RecursiveRejection
 from tests.drafts import Distinct, Likeliest, Replaced
 from tests.exactness import TOLERANCE, Builder, error, first_round
@@ -165,6 +164,9 @@ class FixedTree:
         self._parents = [order.index(word[:-1]) for word in words]
         self._tokens = ["abc".index(word[-1]) for word in words]
 
+    def offer(self, greedy: bool) -> Offer:
+        return Offer(frozenset({Sampling.DETERMINISTIC}), branches=True)
+
     def begin(self, prompt: Sequence[int], target: Session) -> None: ...
 
     def observe(self, feedback: Feedback) -> None: ...
@@ -217,7 +219,7 @@ def random_round(seed: int, size: int, nodes: int) -> tuple[Draft, Tensor]:
     q, p = laws(nodes), laws(nodes)
     q[q < 1e-100], p[p < 1e-100] = 0, 0
     kinds = {node: KINDS[rng.integers(3)] for node in range(nodes)}
-    tree = DraftTree.root(0)
+    tree, drawn = DraftTree.root(0), dict[int, list[int]]()
     while len(tree) < nodes:
         parent = int(rng.integers(len(tree)))
         taken = [tree.tokens[child] for child in tree.children(parent)]
@@ -227,7 +229,13 @@ def random_round(seed: int, size: int, nodes: int) -> tuple[Draft, Tensor]:
         if not weights.any():
             break
         token = int(rng.choice(size, p=weights / weights.sum()))
-        tree = tree.extended([parent], [token])
+        node = next((n for n in tree.children(parent) if tree.tokens[n] == token), len(tree))
+        if node == len(tree):
+            tree = tree.extended([parent], [token])
+        drawn.setdefault(parent, []).append(node)
+        if len(drawn[parent]) > 2 * size:
+            break
+    tree = tree.extended([], [], {n: row for n, row in drawn.items() if len(set(row)) < len(row)})
     kinds = {node: kind for node, kind in kinds.items() if node < len(tree)}
     rows = {node: node for node in range(len(tree))}
     draft = Draft(tree, mixed=kinds, q=torch.tensor(q[: len(tree)]), rows=rows)
@@ -268,15 +276,15 @@ def test_residuals_are_laws_and_what_a_rejection_leaves_is_what_it_did_not_accep
     draft, logits = random_round(seed, size, nodes)
     table = RecursiveRejection().prepare(draft, Scores(logits), Context((0,), Law(1)))
     for node in range(len(draft.tree)):
-        for before, after in pairwise([None, *draft.tree.children(node)]):
-            left, remains = table.residual(after)
-            start = table.p[node] if before is None else table.residual(before)[1]
-            assert float(remains.sum()) == pytest.approx(1, abs=1e-12)
-            assert bool((remains >= 0).all())
-            assert bool((remains[start == 0] == 0).all())
+        start = table.p[node]
+        for test in table.tries.get(node, ()):
+            assert float(test.remains.sum()) == pytest.approx(1, abs=1e-12)
+            assert bool((test.remains >= 0).all())
+            assert bool((test.remains[start == 0] == 0).all())
             if draft.sampling_at(node) is Sampling.DETERMINISTIC:
-                token = draft.tree.tokens[after]
-                assert left == pytest.approx(1 - float(start[token]), abs=1e-6)
+                token = draft.tree.tokens[test.node]
+                assert test.left == pytest.approx(1 - float(start[token]), abs=1e-6)
+            start = test.remains
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -320,22 +328,22 @@ def test_equal_laws_never_reject_in_single_precision() -> None:
     tree = DraftTree((0, *tokens), (-1, 0, 1, 2, 3, 4))
     draft = Draft(tree, Sampling.DISTINCT, q=laws, rows={n: n for n in range(6)})
     table = RecursiveRejection().prepare(draft, Scores(laws.log()), Context((0,), Law(1)))
-    assert min(table.accept[1:]) > 1 - 1e-5
-    for child in range(1, 6):
-        assert torch.isfinite(table.residual(child)[1]).all()
+    tests = [test for tests in table.tries.values() for test in tests]
+    assert [test.node for test in tests] == [1, 2, 3, 4, 5]
+    assert min(test.accept for test in tests) > 1 - 1e-5
+    for test in tests:
+        assert torch.isfinite(test.remains).all()
 
 
 ONE = DraftTree.root(0).extended([0], [1])
-TWICE = DraftTree.root(0).extended([0], [1], [2])
 LAWS = torch.full((1, 3), 1 / 3)
 
 
 @pytest.mark.parametrize(
     ("draft", "said"),
     [
-        (Draft(ONE, Sampling.TOP_AND_ONE, q=LAWS, rows={0: 0}), "top_and_one"),
-        (Draft(ONE, mixed={0: Sampling.TOP_AND_ONE}, q=LAWS, rows={0: 0}), "top_and_one"),
-        (Draft(TWICE, Sampling.INDEPENDENT, q=LAWS, rows={0: 0}), "several draws"),
+        (Draft(ONE, Sampling.TOP_AND_ONE, q=LAWS, rows={0: 0}), "of which one is drawn"),
+        (Draft(ONE, mixed={0: Sampling.TOP_AND_ONE}, q=LAWS, rows={0: 0}), "of which one is drawn"),
         (Draft(ONE, Sampling.DISTINCT), "need the law"),
     ],
 )

@@ -20,7 +20,8 @@ from msgspec.structs import replace
 import core.metrics
 import core.trace
 from core.consistency import MAX_NODES
-from core.trace import SCHEMA_VERSION, Law, Outcome, Record, Trace
+from core.fields import Record
+from core.trace import SCHEMA_VERSION, Law, Outcome, Trace
 from core.trace_io import LIMITS, MIGRATIONS, Limits, dumps, loads, migrate, read, write
 from core.trace_schema import schema
 from core.validate import MAX_ROUNDS, TraceError, validate

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
+from core.extras import LayersExtras, LookupExtras
 from core.metrics import totals
 from core.trace import (
     Check,
@@ -14,8 +15,6 @@ from core.trace import (
     Environment,
     Judge,
     Law,
-    LayersExtras,
-    LookupExtras,
     Message,
     ModelCard,
     Models,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from core.trace import LayersExtras, LookupExtras, ModelCard, Trace
+from core.extras import LayersExtras, LookupExtras
+from core.trace import ModelCard, Trace
 from viz.numbers import count
 from viz.payload import Setting
 
@@ -15,7 +16,8 @@ def settings(trace: Trace) -> list[Setting]:
     models = [("Target", short_name(trace.models.target))]
     if trace.models.draft:
         models.append(("Draft model", short_name(trace.models.draft)))
-    found = [(_title(key), shown(value)) for key, value in trace.config.items()]
+    names = trace.config_names
+    found = [(names.get(key) or _title(key), shown(v)) for key, v in trace.config.items()]
     found += [
         ("Temperature", f"{s.temperature:g}"),
         ("Top-k", f"{s.top_k:,}" if s.top_k else "off"),

@@ -64,7 +64,7 @@ def read_request(args: RunArguments) -> Request:
     """Return what is to be done; raise UsageError or another ValueError where it cannot be."""
     method = get(args.method)
     settings = parse_settings(method, args.set)
-    _check_drafter(method.configure(settings).model_dump(), args.draft)
+    _check_drafter(method.name, method.configure(settings).model_dump(), args.draft)
     for name in (args.model, args.draft or args.model):
         _check_model(name)
     request = Request(
@@ -83,9 +83,11 @@ def read_request(args: RunArguments) -> Request:
     return request
 
 
-def _check_drafter(config: dict[str, object], draft: str | None) -> None:
+def _check_drafter(method: str, config: dict[str, object], draft: str | None) -> None:
     """Refuse a second model that would not be used, and the lack of one that would."""
     if "drafter" not in config:
+        if draft is not None:
+            raise UsageError(f"--draft names a second model, but {method} drafts without one.")
         return
     if draft is None and config["drafter"] == "model":
         raise UsageError("drafter=model needs a second model: add --draft ID.")

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from core.drafters.model import ModelDrafter
+from core.drafters.model import ModelDrafter, Opener
 from core.models.base import Session
 from core.models.views import View
 from core.registry import MethodConfig, Models
@@ -43,14 +43,29 @@ class DraftModelConfig(MethodConfig):
         ge=1,
         le=200,
     )
+    draft_temperature: float | None = Field(
+        None,
+        title="Draft temperature",
+        description="Temperature of the drafter; empty: the target's",
+        ge=0,
+        le=3,
+    )
 
 
 def model_drafter(
-    config: DraftModelConfig, models: Models, shape: TreePolicy, stops: Sequence[StopPolicy] = ()
+    config: DraftModelConfig,
+    models: Models,
+    shape: TreePolicy,
+    stops: Sequence[StopPolicy] = (),
+    draft_taps: Sequence[int] = (),
 ) -> ModelDrafter:
     """Return the drafter that `config` describes; raise ValueError when it needs a second model and
     there is none.
     """
+
+    def drafter_of(opener: Opener, source: str) -> ModelDrafter:
+        return ModelDrafter(opener, shape, source, stops, draft_taps, config.draft_temperature)
+
     if config.drafter == "model":
         draft = models.draft
         if draft is None:
@@ -61,7 +76,7 @@ def model_drafter(
         def open_second(prompt: Sequence[int], target: Session) -> Session:
             return draft.open(prompt)
 
-        return ModelDrafter(open_second, shape, "model", stops)
+        return drafter_of(open_second, "model")
     if config.drafter == "skip":
         view, source = View(config.skip_layers, config.skip_layers), "skip"
     else:
@@ -70,4 +85,4 @@ def model_drafter(
     def open_view(prompt: Sequence[int], target: Session) -> Session:
         return view.open(target)
 
-    return ModelDrafter(open_view, shape, source, stops)
+    return drafter_of(open_view, source)

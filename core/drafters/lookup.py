@@ -14,10 +14,11 @@ from typing import Literal
 
 from core.decode import Feedback
 from core.dice import Dice
+from core.extras import LookupExtras
 from core.models.base import Session
-from core.trace import LookupExtras, Stop
-from core.tree import Draft, DraftTree
-from core.verify.base import Context
+from core.trace import Stop
+from core.tree import Draft, DraftTree, Sampling
+from core.verify.base import Context, Offer
 
 Convention = Literal["transformers", "original"]
 Which = Literal["leftmost", "rightmost"]
@@ -91,6 +92,9 @@ class LookupDrafter:
         self._convention: Convention = convention
         self._which: Which = which
         self._ends = ends
+
+    def offer(self, greedy: bool) -> Offer:
+        return Offer(frozenset({Sampling.DETERMINISTIC}))
 
     def begin(self, prompt: Sequence[int], target: Session) -> None:
         """Nothing to open: the text itself is the store."""

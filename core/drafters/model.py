@@ -7,7 +7,7 @@ tokens that it never scored enter with the next round's first forward.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -15,14 +15,18 @@ from torch import Tensor
 
 from core.decode import Feedback
 from core.dice import Dice
+from core.host import floats
+from core.laws import Law
 from core.models.base import Session
 from core.models.views import ViewSession
-from core.shapes.base import Grown, StopPolicy, TreePolicy
+from core.shapes.base import Finished, Grower, Grown, Growth, StopPolicy, TreePolicy
 from core.trace import Stop
-from core.tree import Draft, DraftTree, Resume, Work
-from core.verify.base import Context
+from core.tree import Draft, DraftTree, Pruned, Resume, Work
+from core.verify.base import Context, Offer
 
 Opener = Callable[[Sequence[int], Session], Session]  # (prompt, target) -> draft session
+
+MOST_PRUNED = 128  # nodes that a round's record keeps of those not offered
 
 
 @dataclass(slots=True)
@@ -40,33 +44,52 @@ class _Growing:
     forwards: int = 0
     sublayers: int = 0
 
-    def grown(self, limit: int) -> Grown:
-        return Grown(
-            self.tree, torch.cat(self.q), torch.cat(self.logits), self.place, self.frontier, limit
-        )
+    features: dict[int, list[Tensor]] = field(default_factory=lambda: dict[int, list[Tensor]]())
 
-    def resume(self, view: ViewSession) -> Resume | None:
-        """Return what verifying can take over: the first nodes that stand alike in both trees."""
-        found = view.resume()
-        size = len(self.tree)
-        alike = next((n for n in range(size) if self.place.get(n) != n), size)
-        return found and replace(found, hidden=found.hidden[:alike])
+    def grown(self, limit: int) -> Grown:
+        features = {tap: torch.cat(parts) for tap, parts in self.features.items()}
+        laws, logits = torch.cat(self.q), torch.cat(self.logits)
+        return Grown(self.tree, laws, logits, self.place, self.frontier, limit, features)
+
+    def add(self, growth: Growth) -> None:
+        self.tree = self.tree.extended(growth.parents, growth.tokens, growth.offers)
+        self.frontier = list(growth.expand)
+        parents = [self.place[self.tree.parents[node]] for node in self.frontier]
+        start = len(self.scored)
+        self.scored = self.scored.extended(parents, [self.tree.tokens[n] for n in self.frontier])
+        self.place |= {node: start + i for i, node in enumerate(self.frontier)}
 
 
 class ModelDrafter:
-    """Drafts with the session that `opener` opens; `source` names it in the trace."""
+    """Drafts with the session that `opener` opens; `source` names it in the trace.
+
+    `draft_taps`: layers of the drafter whose hidden states its policies want to see.
+    `temperature`: the drafter's own; None: as the target's.
+    """
 
     taps: Sequence[int] = ()
 
     def __init__(
-        self, opener: Opener, shape: TreePolicy, source: str, stops: Sequence[StopPolicy] = ()
+        self,
+        opener: Opener,
+        shape: TreePolicy,
+        source: str,
+        stops: Sequence[StopPolicy] = (),
+        draft_taps: Sequence[int] = (),
+        temperature: float | None = None,
     ) -> None:
         self._opener = opener
         self._shape = shape
         self._stops = stops
         self._source = source
+        self._draft_taps = draft_taps
+        self._temperature = temperature
         self._session: Session | None = None
         self._place: dict[int, int] = {}
+
+    def offer(self, greedy: bool) -> Offer:
+        greedy = greedy if self._temperature is None else self._temperature == 0
+        return Offer(frozenset({self._shape.sampling(greedy)}), self._shape.branches)
 
     def begin(self, prompt: Sequence[int], target: Session) -> None:
         self._session = self._opener(prompt[:-1], target)
@@ -77,70 +100,124 @@ class ModelDrafter:
         limit = min(limit, session.context - session.length - 1)
         if limit < 1:
             return Draft.empty(context.root, "draft_context")
-        chance = dice.at("draft", len(context.tokens))
+        law, chance = self._law(context.law), dice.at("draft", len(context.tokens))
         root = DraftTree.root(context.root)
-        growing = _Growing(root, root, {0: 0})
-        stop = Stop(reason="length")
-        while growing.frontier:
-            self._score(session, growing, context)
+        growing, grower = _Growing(root, root, {0: 0}), self._shape.begin(law.is_greedy)
+        stop = None
+        while True:
+            self._score(session, growing, law)
             grown = growing.grown(limit)
-            found = next((s for policy in self._stops if (s := policy(grown)) is not None), None)
-            if found is not None:
-                stop = found
+            stop = next((s for policy in self._stops if (s := policy(grown)) is not None), None)
+            if stop is not None:
                 break
-            self._extend(growing, grown, chance, context.law.is_greedy)
-        self._place = growing.place
-        return self._draft(growing, stop, context.law.is_greedy)
+            self._extend(growing, grower.grow(grown, chance))
+            if not growing.frontier:
+                break
+        return self._draft(growing, grower, stop, law)
 
     def observe(self, feedback: Feedback) -> None:
         session = self._open_session()
-        path = (0, *feedback.outcome.path)
+        path = [0, *feedback.outcome.path]
+        if feedback.outcome.final is None:
+            path.pop()  # the last token is the next root
         kept = [self._place[node] for node in path if node in self._place]
         if kept:
             session.keep(kept)
         tokens = feedback.draft.tree.tokens
         session.feed([tokens[node] for node in path if node not in self._place])
         self._place = {}
+        if feedback.draft.tree.drafted:
+            self._shape.observe(len(feedback.outcome.path), feedback.draft.tree.max_depth)
 
     def _open_session(self) -> Session:
         if self._session is None:
             raise ValueError("begin a sequence before drafting")
         return self._session
 
-    def _score(self, session: Session, growing: _Growing, context: Context) -> None:
-        known = len(growing.q) and sum(map(len, growing.q))
-        scores = session.score(growing.scored, known)
+    def _score(self, session: Session, growing: _Growing, law: Law) -> None:
+        known = sum(map(len, growing.q))
+        scores = session.score(growing.scored, known, self._draft_taps)
         growing.logits.append(scores.logits)
-        growing.q.append(context.law(scores.logits))
+        growing.q.append(law(scores.logits))
+        for tap in self._draft_taps:
+            rows = scores.features[tap][-len(scores.logits) :]  # fed tokens come first
+            growing.features.setdefault(tap, []).append(rows)
         growing.forwards += 1
         growing.sublayers += scores.ran
 
-    def _extend(self, growing: _Growing, grown: Grown, dice: Dice, greedy: bool) -> None:
-        growth = self._shape.grow(grown, dice, greedy)
-        first = len(growing.tree)
-        growing.tree = growing.tree.extended(growth.parents, growth.tokens, growth.counts)
-        growing.frontier = [first + i for i in growth.expand]
-        parents = [growing.place[growing.tree.parents[node]] for node in growing.frontier]
-        start = len(growing.scored)
-        growing.scored = growing.scored.extended(
-            parents, [growing.tree.tokens[n] for n in growing.frontier]
-        )
-        growing.place |= {node: start + i for i, node in enumerate(growing.frontier)}
+    def _extend(self, growing: _Growing, growth: Growth) -> None:
+        growing.add(growth)
 
-    def _draft(self, growing: _Growing, stop: Stop, greedy: bool) -> Draft:
-        session = self._session
-        view = session if isinstance(session, ViewSession) else None
-        size = len(growing.tree)
+    def _law(self, law: Law) -> Law:
+        return law if self._temperature is None else replace(law, temperature=self._temperature)
+
+    def _draft(self, growing: _Growing, grower: Grower, stop: Stop | None, law: Law) -> Draft:
+        """Return the draft of what the policy keeps of the grown tree."""
         grown = growing.grown(0)
-        return Draft(
-            growing.tree,
-            self._shape.sampling(greedy),
-            q=grown.q,
-            logits=grown.logits,
-            rows=dict(growing.place),
-            sources=["", *[self._source] * (size - 1)],
-            stop=stop,
-            resume=growing.resume(view) if view else None,
-            work=Work(growing.forwards, growing.sublayers),
-            extras=(view.extras(),) if view else (),
+        done = grower.finish(grown)
+        kept = range(len(growing.tree)) if done.keep is None else done.keep
+        place_of = {node: i for i, node in enumerate(kept)}
+        order = sorted(
+            (node for node in growing.place if node in place_of), key=growing.place.__getitem__
         )
+        rows = [growing.place[node] for node in order]
+        whole = len(rows) == len(grown.q)
+        self._place = {place_of[node]: growing.place[node] for node in order}
+        tree = growing.tree if done.keep is None else growing.tree.selected(kept)
+        scores = list(done.scores)
+        view = self._session if isinstance(self._session, ViewSession) else None
+        return Draft(
+            tree,
+            self._shape.sampling(law.is_greedy),
+            mixed={place_of[n]: kind for n, kind in done.mixed.items() if n in place_of},
+            q=grown.q if whole else grown.q[rows],
+            logits=grown.logits if whole else grown.logits[rows],
+            law=law,
+            rows={place_of[node]: row for row, node in enumerate(order)},
+            sources=["", *[self._source] * (len(tree) - 1)],
+            scores=[scores[node] for node in kept] if scores else (),
+            pruned=_pruned(grown, done, place_of) if done.keep is not None else None,
+            stop=stop or done.stop or Stop(reason="length"),
+            resume=_resume(view, self._place, len(tree)) if view else None,
+            work=Work(growing.forwards, growing.sublayers),
+            extras=(
+                *((view.extras(),) if view else ()),
+                *done.extras,
+                *(extra for policy in self._stops for extra in policy.extras(grown)),
+            ),
+        )
+
+
+def _resume(view: ViewSession, place: dict[int, int], size: int) -> Resume | None:
+    """Return what verifying can take over: the first nodes that stand alike in both trees."""
+    found = view.resume()
+    alike = next((n for n in range(size) if place.get(n) != n), size)
+    return found and replace(found, hidden=found.hidden[:alike])
+
+
+def _pruned(grown: Grown, done: Finished, place_of: dict[int, int]) -> Pruned | None:
+    """Return the nodes that are not offered, the best by their score first, in bounds."""
+    left = [node for node in range(len(grown.tree)) if node not in place_of]
+    if not left:
+        return None
+    scores = list(done.scores) or [None] * len(grown.tree)
+    if len(left) > MOST_PRUNED:
+        best = sorted(left, key=lambda node: -(scores[node] or 0.0))
+        left = sorted(_closed(grown.tree, best, place_of)[:MOST_PRUNED])
+    number = place_of | {node: len(place_of) + i for i, node in enumerate(left)}
+    parents = [grown.tree.parents[node] for node in left]
+    tokens = [grown.tree.tokens[node] for node in left]
+    q = grown.q[[grown.rows[parent] for parent in parents], tokens]
+    return Pruned(
+        tokens, [number[p] for p in parents], [scores[n] for n in left], floats(q), done.reason
+    )
+
+
+def _closed(tree: DraftTree, order: Sequence[int], offered: Mapping[int, int]) -> list[int]:
+    """Return `order` with every node behind its parent."""
+    found: dict[int, None] = {}
+    for node in order:
+        for step in tree.path(node):
+            if step not in offered:
+                found.setdefault(step)
+    return list(found)

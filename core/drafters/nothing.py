@@ -8,11 +8,14 @@ from core.decode import Feedback
 from core.dice import Dice
 from core.models.base import Session
 from core.tree import Draft
-from core.verify.base import Context
+from core.verify.base import Context, Offer
 
 
 class NoDrafter:
     taps: Sequence[int] = ()
+
+    def offer(self, greedy: bool) -> Offer:
+        return Offer()
 
     def begin(self, prompt: Sequence[int], target: Session) -> None:
         """Nothing to open."""

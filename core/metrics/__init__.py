@@ -48,12 +48,10 @@ from core.metrics.rounds import (
 from core.metrics.tables import (
     AtDepth,
     Given,
-    HardToken,
     Reason,
     Stretch,
     acceptance_by_depth,
     acceptance_by_position,
-    hardest_tokens,
     rejected_by_reason,
 )
 
@@ -61,7 +59,6 @@ __all__ = [
     "METRICS",
     "AtDepth",
     "Given",
-    "HardToken",
     "Metric",
     "Ratio",
     "Reason",
@@ -77,7 +74,6 @@ __all__ = [
     "draft_efficiency_by_round",
     "draft_time_share",
     "drafted_per_round",
-    "hardest_tokens",
     "marginal_acceptance",
     "mean_of",
     "memory_bound_speedup",

@@ -44,18 +44,6 @@ class Reason:
     ratio: Ratio
 
 
-@dataclass(frozen=True, slots=True)
-class HardToken:
-    """One test: `round` and `check` are places in the lists of the trace, from 0."""
-
-    round: int
-    check: int
-    node: int
-    token: int
-    accept_probability: float
-    passed: bool
-
-
 def acceptance_by_depth(trace: Trace, given: Given = "previous") -> list[AtDepth]:
     """Return acceptance at depth d, for d = 1 to the deepest that was offered.
 
@@ -133,22 +121,3 @@ def rejected_by_reason(trace: Trace) -> list[Reason]:
     names = sorted({reason for counts in rounds for reason in counts})
     found = [Reason(name, Ratio(tuple(c[name] for c in rounds), every)) for name in names]
     return sorted(found, key=lambda reason: -reason.ratio.counts[0])
-
-
-def hardest_tokens(trace: Trace, count: int = 10) -> list[HardToken]:
-    """Return the `count` tests with the lowest accept probability.
-
-    Ties (all rejections of a greedy run) are ordered by what the target's raw law gave the token,
-    the least first and the unknown last, then as they occurred.
-    """
-
-    def difficulty(hard: HardToken) -> tuple[float, float]:
-        raw = trace.rounds[hard.round].nodes.p_raw[hard.node]
-        return hard.accept_probability, 1.0 if raw is None else raw
-
-    tests = [
-        HardToken(place, i, c.node, r.nodes.token[c.node], c.accept_probability, c.passed)
-        for place, r in enumerate(trace.rounds)
-        for i, c in enumerate(r.checks)
-    ]
-    return sorted(tests, key=difficulty)[:count]

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core.extras import LayersExtras
 from core.models.base import Scores, Session
 from core.models.hf import HFSession, Plan
-from core.trace import LayersExtras
 from core.tree import DraftTree, Resume
 
 

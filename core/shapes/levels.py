@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from torch import Tensor
+
 from core.dice import Dice
 from core.host import int_rows
 from core.reduce import top_tokens
-from core.shapes.base import Grown, Growth
+from core.shapes.base import Grower, Grown, Growth, Steady, Whole, once_each
 from core.tree import Sampling
 
 MAX_NODES = 256  # drafted in one round; more than any published tree
@@ -27,33 +29,48 @@ def node_count(widths: Sequence[int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
-    """`widths`: children of every node, level by level; each at least 1."""
+class Levels(Steady):
+    """`widths`: children of every node, level by level; each at least 1.
+
+    `kind`: how children come about above temperature 0. What is drawn twice with replacement is one
+    node (`DraftTree.offers`), and grows children once.
+    """
 
     widths: tuple[int, ...]
+    kind: Sampling = Sampling.DISTINCT
+
+    @property
+    def branches(self) -> bool:
+        return any(width > 1 for width in self.widths)
 
     def sampling(self, greedy: bool) -> Sampling:
-        return Sampling.DETERMINISTIC if greedy else Sampling.DISTINCT
+        return Sampling.DETERMINISTIC if greedy else self.kind
 
-    def grow(self, grown: Grown, dice: Dice, greedy: bool) -> Growth:
-        depth = grown.tree.depths[grown.frontier[-1]]
-        if depth >= min(len(self.widths), grown.limit):
+    def begin(self, greedy: bool) -> Grower:
+        return _Levels(self.widths, self.sampling(greedy))
+
+
+@dataclass(frozen=True, slots=True)
+class _Levels(Whole):
+    widths: tuple[int, ...]
+    kind: Sampling
+
+    def grow(self, grown: Grown, dice: Dice) -> Growth:
+        depth, end = grown.depth, min(len(self.widths), grown.limit)
+        if depth >= end:
             return Growth()
         rows = [grown.rows[node] for node in grown.frontier]
-        width = min(self.widths[depth], grown.q.shape[1])
-        if greedy:
-            drawn = top_tokens(grown.logits[rows], width)
-        else:
-            drawn = dice.at(depth).draw(grown.q[rows], width, replace=False)
-        pairs = [
-            (parent, token)
-            for parent, tokens in zip(grown.frontier, int_rows(drawn), strict=True)
-            for token in tokens
-            if token >= 0  # the support can be smaller than the width
-        ]
-        last = depth + 1 >= min(len(self.widths), grown.limit)
-        return Growth(
-            parents=[parent for parent, _ in pairs],
-            tokens=[token for _, token in pairs],
-            expand=() if last else range(len(pairs)),
-        )
+        tokens = int_rows(self._children(grown, rows, self.widths[depth], dice.at(depth)))
+        first = len(grown.tree)
+        drawn = list(zip(grown.frontier, tokens, strict=True))
+        parents, merged, offers = once_each(drawn, first)
+        new = range(first, first + len(merged))
+        return Growth(parents, merged, offers, new if depth + 1 < end else ())
+
+    def _children(self, grown: Grown, rows: list[int], width: int, dice: Dice) -> Tensor:
+        """Return the children (R, width) of the laws `rows`; -1 where the support is used up."""
+        if self.kind is Sampling.DETERMINISTIC:
+            return top_tokens(grown.logits[rows], width)
+        if self.kind is Sampling.INDEPENDENT:
+            return dice.draw(grown.q[rows], width)
+        return dice.draw(grown.q[rows], min(width, grown.q.shape[1]), replace=False)

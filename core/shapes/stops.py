@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.shapes.base import Grown
+from core.shapes.base import Grown, Silent
 from core.trace import Stop
 
 
 @dataclass(frozen=True, slots=True)
-class Confidence:
+class Confidence(Silent):
     """Stop once the drafter gave the token it drew less than `threshold` (assisted decoding in
     transformers: 0.4).
     """

@@ -4,16 +4,17 @@ this one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from torch import Tensor
 
 from core.dice import Dice
+from core.extras import Extras
 from core.laws import Law
 from core.models.base import Scores
-from core.trace import Check, Origin
+from core.trace import Check, Judge, Origin
 from core.tree import Draft, Sampling
 
 
@@ -35,13 +36,15 @@ class Outcome:
     """What verification decided: `path` of accepted nodes (root not included), then the target's
     own token, if any.
 
-    `end` is the node after which the walk ended.
+    `end` is the node after which the walk ended. `relaxed` are the nodes of the path that only a
+    lossy rule kept. Without a `final` token the last of the path is the next round's root.
     """
 
     path: tuple[int, ...]
     final: int | None
     origin: Origin
     checks: tuple[Check, ...] = ()
+    relaxed: tuple[int, ...] = ()
 
     @property
     def end(self) -> int:
@@ -57,10 +60,23 @@ class Outcome:
         if count >= len(self.path) + (self.final is not None):
             return self
         if count == len(self.path):
-            return Outcome(self.path, None, "none", self.checks)
-        last = self.path[count - 1] if count else -1
+            return replace(self, final=None, origin="none")
+        path = self.path[:count]
+        last = path[-1] if path else -1
         made = next((i for i, c in enumerate(self.checks) if c.passed and c.node == last), -1)
-        return Outcome(self.path[:count], None, "none", self.checks[: made + 1])
+        relaxed = tuple(node for node in self.relaxed if node in path)
+        return Outcome(path, None, "none", self.checks[: made + 1], relaxed)
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """The law (V,) of what comes once child `after` failed, and which share of the law before is
+    left.
+    """
+
+    after: int
+    left: float
+    law: Tensor
 
 
 class Table(Protocol):
@@ -86,21 +102,97 @@ class Table(Protocol):
         """Return the law (V,) of the token that ends a round at `node`."""
         ...
 
-    def residual(self, rejected: int) -> tuple[float, Tensor] | None:
-        """Return (mass left, law (V,)) once `rejected` and its earlier siblings failed, None where
-        undefined.
-        """
+    def residuals(self, outcome: Outcome) -> Sequence[Remains]:
+        """Return what each failed check left of the target's law, in order, where defined."""
         ...
+
+    def reasons(self, outcome: Outcome) -> Mapping[int, str]:
+        """Return why nodes have their state, as short keys, where the rule has keys of its own."""
+        ...
+
+    def judge(self, outcome: Outcome) -> Judge | None:
+        """Return what a lossy rule's judge said of every check, and the exact rule's verdict."""
+        ...
+
+    def extras(self, outcome: Outcome) -> tuple[Extras, ...]:
+        """Return the rule's own numbers for the record."""
+        ...
+
+
+class PlainTable:
+    """Base of tables whose record needs nothing beyond the checks."""
+
+    def residuals(self, outcome: Outcome) -> Sequence[Remains]:
+        return ()
+
+    def reasons(self, outcome: Outcome) -> Mapping[int, str]:
+        return {}
+
+    def judge(self, outcome: Outcome) -> Judge | None:
+        return None
+
+    def extras(self, outcome: Outcome) -> tuple[Extras, ...]:
+        return ()
 
 
 class Verifier(Protocol):
     """A rule that decides which drafted tokens stay."""
 
     @property
+    def name(self) -> str:
+        """Return what the rule is called in a sentence."""
+        ...
+
+    @property
     def samplings(self) -> frozenset[Sampling]:
         """Kinds of draft for which the rule is valid."""
+        ...
+
+    @property
+    def chain_only(self) -> bool:
+        """Return whether the rule knows a single path only."""
         ...
 
     def prepare(self, draft: Draft, scores: Scores, context: Context) -> Table:
         """Compute the numbers that decide, vectorised on the device, in one transfer."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a drafter may hand over: kinds of siblings, and whether a node can have several."""
+
+    samplings: frozenset[Sampling] = frozenset()
+    branches: bool = False
+
+
+def check_fit(verifier: Verifier, offer: Offer) -> None:
+    """Raise ValueError with the reason when `verifier` would decide such drafts wrongly."""
+    if verifier.chain_only and offer.branches:
+        raise ValueError(
+            f"{verifier.name} decides a single path, and this draft branches: "
+            "choose one child per level."
+        )
+    for kind in sorted(offer.samplings - verifier.samplings, key=lambda kind: kind.value):
+        valid = " or ".join(sorted(_WORDS[known] for known in verifier.samplings))
+        raise ValueError(
+            f"{verifier.name} is not valid for siblings {_WORDS[kind]}: it would bend the law of "
+            f"the text. It takes siblings {valid}."
+        )
+
+
+def check_draft(verifier: Verifier, draft: Draft) -> None:
+    """Raise ValueError for a draft that `verifier` would decide wrongly."""
+    kinds = {draft.sampling_at(parent) for parent in draft.tree.parents[1:]}
+    branches = any(len(draft.tree.tries(node)) > 1 for node in range(len(draft.tree)))
+    check_fit(verifier, Offer(frozenset(kinds), branches))
+    if draft.q is None and kinds - {Sampling.DETERMINISTIC}:
+        raise ValueError("Drawn tokens need the law that they were drawn from.")
+
+
+_WORDS = {
+    Sampling.DETERMINISTIC: "chosen without chance",
+    Sampling.INDEPENDENT: "drawn with replacement",
+    Sampling.DISTINCT: "drawn without replacement",
+    Sampling.TOP_AND_ONE: "of which one is drawn and the others are the likeliest",
+}

@@ -18,6 +18,8 @@ At temperature 0 p is one-hot, and each of these is greedy matching.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -29,36 +31,51 @@ from core.models.base import Scores
 from core.reduce import six_digits
 from core.trace import Check, Origin
 from core.tree import Draft, DraftTree, Sampling
-from core.verify.base import Context, Outcome
+from core.verify.base import Context, Outcome, PlainTable, Remains, check_draft
 
 
 class RecursiveRejection:
     """The rule; it has no settings."""
 
+    name = "Recursive rejection"
+    chain_only = False
     samplings = frozenset({Sampling.DETERMINISTIC, Sampling.INDEPENDENT, Sampling.DISTINCT})
 
     def prepare(self, draft: Draft, scores: Scores, context: Context) -> RejectionTable:
         """Raise ValueError for a draft that the rule would verify wrongly."""
-        _check(draft, self.samplings)
+        check_draft(self, draft)
         return _Tournament(draft, context.law(scores.logits)).table()
 
 
 @dataclass(frozen=True, slots=True)
-class RejectionTable:
-    """Numbers per node: chance to be accepted once its earlier siblings failed, R[x], D[x] (None:
-    fixed), mass of R.
+class Try:
+    """One test: the child, its chance to stay once all earlier ones failed, R[x], D[x] (None where
+    fixed) and the mass of R before.
 
-    `left`: share of R that a rejection leaves; `remains`: the law (V,) after it.
+    `left`: share of R that a rejection leaves, `remains` (V,): the law after it.
     """
+
+    node: int
+    accept: float
+    target: float
+    drawn: float | None
+    mass: float
+    left: float
+    remains: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionTable(PlainTable):
+    """Target laws in use (N, V), and per node the tests of its children, in the order drawn."""
 
     tree: DraftTree
     p: Tensor
-    accept: list[float]
-    target: list[float]
-    drawn: list[float | None]
-    mass: list[float]
-    left: list[float]
-    remains: dict[int, Tensor]
+    tries: dict[int, list[Try]]
+
+    @property
+    def drawn(self) -> Sequence[float | None]:
+        first = {test.node: test.drawn for tests in self.tries.values() for test in tests[::-1]}
+        return [first.get(node) for node in range(len(self.tree))]
 
     def walk(self, dice: Dice, position: int) -> Outcome:
         node, path, checks = 0, list[int](), list[Check]()
@@ -72,29 +89,37 @@ class RejectionTable:
         return Outcome(tuple(path), int(final), self._origin(node), tuple(checks))
 
     def final_law(self, node: int) -> Tensor:
-        children = self.tree.children(node)
-        return self.remains[children[-1]] if children else self.p[node]
+        tests = self.tries.get(node)
+        return tests[-1].remains if tests else self.p[node]
 
-    def residual(self, rejected: int) -> tuple[float, Tensor] | None:
-        return self.left[rejected], self.remains[rejected]
+    def residuals(self, outcome: Outcome) -> list[Remains]:
+        made: Counter[int] = Counter()  # tests per parent
+        found: list[Remains] = []
+        for check in outcome.checks:
+            parent = self.tree.parents[check.node]
+            test = self.tries[parent][made[parent]]
+            made[parent] += 1
+            if not check.passed:
+                found.append(Remains(test.node, test.left, test.remains))
+        return found
 
     def _first_kept(self, node: int, dice: Dice, checks: list[Check]) -> int | None:
-        for rank, child in enumerate(self.tree.children(node)):
-            coin = dice.at(rank)
-            passed = coin.flip(self.accept[child])
+        for place, test in enumerate(self.tries.get(node, ())):
+            coin = dice.at(place)
+            passed = coin.flip(test.accept)
             checks.append(
                 Check(
-                    node=child,
-                    accept_probability=self.accept[child],
+                    node=test.node,
+                    accept_probability=test.accept,
                     u=coin.u,
                     passed=passed,
-                    p=self.target[child],
-                    q=self.drawn[child],
-                    mass_before=self.mass[child],
+                    p=test.target,
+                    q=test.drawn,
+                    mass_before=test.mass,
                 )
             )
             if passed:
-                return child
+                return test.node
         return None
 
     def _origin(self, node: int) -> Origin:
@@ -104,25 +129,24 @@ class RejectionTable:
 
 
 class _Tournament:
-    """Tries rank 0 at all parents at once, then rank 1 at those that have it, and so on: (P, V)
-    tensors throughout.
+    """Tries the first child at all parents at once, then the second at those that have it, and so
+    on: (P, V) tensors throughout.
     """
 
     def __init__(self, draft: Draft, p: Tensor) -> None:
         self._draft, self._tree, self._p = draft, draft.tree, p
-        self._numbers = p.new_zeros(
-            (5, len(draft.tree))
-        )  # accept, R[x], D[x], mass before, share left after
-        self._remains: dict[int, Tensor] = {}
+        self._nodes: list[int] = []  # tried, in the order of the columns below
+        self._numbers: list[Tensor] = []  # (P, 5): accept, R[x], D[x], mass before, share left
+        self._remains: list[Tensor] = []
 
     def table(self) -> RejectionTable:
         parents = [n for n in range(len(self._tree)) if self._tree.children(n)]
         remains, mass, laws = self._p[parents], self._p.new_ones(len(parents)), self._laws(parents)
-        rank = 0
+        place = 0
         while parents:
-            remains, mass, laws = self._try(rank, parents, remains, mass, laws)
-            rank += 1
-            going = [i for i, n in enumerate(parents) if len(self._tree.children(n)) > rank]
+            remains, mass, laws = self._try(place, parents, remains, mass, laws)
+            place += 1
+            going = [i for i, n in enumerate(parents) if len(self._tree.tries(n)) > place]
             if len(going) < len(parents):
                 parents = [parents[i] for i in going]
                 remains, mass = remains[going], mass[going]
@@ -140,13 +164,13 @@ class _Tournament:
         return [self._draft.sampling_at(n) is sampling for n in parents]
 
     def _try(
-        self, rank: int, parents: list[int], remains: Tensor, mass: Tensor, laws: Tensor | None
+        self, place: int, parents: list[int], remains: Tensor, mass: Tensor, laws: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Note the test of child `rank` at every parent; return R, its share of p, and D after a
+        """Note the test number `place` at every parent; return R, its share of p, and D after a
         rejection.
         """
         device = remains.device
-        children = [self._tree.children(n)[rank] for n in parents]
+        children = [self._tree.tries(n)[place] for n in parents]
         x = torch.tensor([[self._tree.tokens[child]] for child in children], device=device)
         given = remains.gather(1, x)
         less = remains.scatter(1, x, 0.0)
@@ -160,8 +184,9 @@ class _Tournament:
         # nothing left: acceptance was certain up to rounding, and R stays what it was
         after = torch.where(left > 0, _rescaled(less, left), remains)
         numbers = torch.cat([accept, given, offered, mass[:, None], left.clamp(max=1)], dim=1)
-        self._numbers[:, children] = numbers.T
-        self._remains |= {child: after[row] for row, child in enumerate(children)}
+        self._nodes += children
+        self._numbers.append(numbers)
+        self._remains += after.unbind()
         return after, mass * left[:, 0], None if laws is None else self._spend(laws, parents, x)
 
     def _spend(self, laws: Tensor, parents: list[int], x: Tensor) -> Tensor:
@@ -171,25 +196,18 @@ class _Tournament:
         return torch.where(distinct[:, None], _rescaled(less, less.sum(dim=1, keepdim=True)), laws)
 
     def _collect(self) -> RejectionTable:
-        numbers = self._numbers.cpu()  # the one transfer
-        accept = floats(numbers[0])
-        given, offered, mass, left = float_rows(six_digits(numbers[1:].double()))
-        fixed = self._is(Sampling.DETERMINISTIC, list(self._tree.parents[1:]))
-        drawn = [None, *(None if known else q for known, q in zip(fixed, offered[1:], strict=True))]
-        return RejectionTable(self._tree, self._p, accept, given, drawn, mass, left, self._remains)
-
-
-def _check(draft: Draft, valid: frozenset[Sampling]) -> None:
-    kinds = {draft.sampling_at(parent) for parent in draft.tree.parents[1:]}
-    for kind in kinds - valid:
-        raise ValueError(f"Recursive rejection is not valid for siblings that are {kind.value}.")
-    if draft.q is None and kinds - {Sampling.DETERMINISTIC}:
-        raise ValueError("Drawn tokens need the law that they were drawn from.")
-    if any(count > 1 for count in draft.tree.counts):
-        raise ValueError(
-            "A node that stands for several draws has to be tested as often: "
-            "offer it that many times."
-        )
+        tries: dict[int, list[Try]] = {}
+        if self._nodes:
+            numbers = torch.cat(self._numbers).T.cpu()  # the one transfer
+            accept = floats(numbers[0])
+            given, offered, mass, left = float_rows(six_digits(numbers[1:].double().numpy()))
+            for i, node in enumerate(self._nodes):
+                parent = self._tree.parents[node]
+                fixed = self._draft.sampling_at(parent) is Sampling.DETERMINISTIC
+                drawn = None if fixed else offered[i]
+                test = Try(node, accept[i], given[i], drawn, mass[i], left[i], self._remains[i])
+                tries.setdefault(parent, []).append(test)
+        return RejectionTable(self._tree, self._p, tries)
 
 
 def _rescaled(weights: Tensor, total: Tensor) -> Tensor:

@@ -4,14 +4,13 @@ The file is as the first version wrote it and never changes. When the structs do
 with them, and the migration must lead from the one to the other.
 """
 
+from core.extras import LayersExtras, LookupExtras
 from core.trace import (
     Check,
     Cost,
     Environment,
     Judge,
     Law,
-    LayersExtras,
-    LookupExtras,
     Message,
     ModelCard,
     Models,

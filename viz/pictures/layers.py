@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.trace import LayersExtras
+from core.extras import LayersExtras
 from viz.figure import layout
 from viz.numbers import count
 from viz.payload import Picture

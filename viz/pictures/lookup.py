@@ -9,7 +9,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.trace import LookupExtras
+from core.extras import LookupExtras
 from viz.figure import chart_text, layout
 from viz.numbers import count
 from viz.payload import Figure, Label, Picture, Section
