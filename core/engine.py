@@ -12,6 +12,7 @@ from core.models.devices import AUTO, choose_device, choose_threads, environment
 from core.models.errors import ModelError
 from core.models.hf import HFModel
 from core.models.loading import Loaded, LoadOptions, check_same_vocabulary, load
+from core.models.memory import keep_freed_memory
 from core.models.prompts import chat_ids, plain_ids
 from core.models.sources import DEFAULT, Progress, silent
 from core.run import Engine
@@ -61,6 +62,7 @@ def load_engine(
     """
     count = choose_threads(threads)
     torch.set_num_threads(count)
+    keep_freed_memory()
     options = LoadOptions(device=device, dtype=dtype)
     loaded = load(target, options, progress)
     second = load(draft, options, progress) if draft else None
