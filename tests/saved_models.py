@@ -11,6 +11,8 @@ from gguf import GGUFWriter
 from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
 from tokenizers import models as kinds
 from transformers import (
+    Gemma2Config,
+    Gemma2ForCausalLM,
     GPT2Config,
     GPT2LMHeadModel,
     LlamaConfig,
@@ -119,6 +121,24 @@ def llama(rows: int) -> PreTrainedModel:
             num_attention_heads=2,
             num_key_value_heads=1,
             max_position_embeddings=64,
+        )
+    )
+
+
+def gemma2(rows: int) -> PreTrainedModel:
+    """A family without the fused attention kernel."""
+    torch.manual_seed(0)
+    return Gemma2ForCausalLM(
+        Gemma2Config(
+            vocab_size=rows,
+            hidden_size=16,
+            intermediate_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            num_key_value_heads=1,
+            head_dim=8,
+            max_position_embeddings=64,
+            sliding_window=16,
         )
     )
 

@@ -96,28 +96,35 @@ def test_families_that_nobody_took_apart_score_a_tree_as_its_paths(family: str) 
 
 
 @pytest.mark.parametrize("family", WINDOWS)
-def test_the_context_ends_where_an_attention_window_would_begin_to_slide(family: str) -> None:
+def test_a_tree_is_scored_as_its_paths_where_an_attention_window_slides(family: str) -> None:
     model = made(family, WINDOWS[family])
     session, text = wrapped(model, CONTEXT).open(TEXT), list(TEXT)
-    assert session.context == 12
-    for width in (3, 2):  # nodes at places 7 to 9, then 10 and 11
-        chain = DraftTree((3, 4, 5)[:width], (-1, 0, 1)[:width])
-        expected = slow_rows(model, text, chain)
-        torch.testing.assert_close(session.score(chain).logits, expected, rtol=0, atol=1e-5)
-        session.keep(range(width))
-        text += chain.tokens
-    with pytest.raises(ValueError, match="context of 12 tokens"):
-        session.score(DraftTree.root(3))
+    assert session.context == CONTEXT
+    for _ in range(6):  # from 7 tokens to 25, past a window or chunk of 12 twice
+        expected = slow_rows(model, text, FORK)
+        torch.testing.assert_close(session.score(FORK).logits, expected, rtol=0, atol=1e-5)
+        session.keep((0, 2, 5))
+        text += [3, 5, 8]
 
 
-@pytest.mark.parametrize("family", ["mistral", "qwen2", "qwen3"])
-def test_a_window_that_is_switched_off_or_wider_than_the_context_shortens_nothing(
-    family: str,
-) -> None:
-    wide = {**WINDOWS[family], "sliding_window": 4096}
-    assert wrapped(made(family, wide), CONTEXT).open().context == CONTEXT
-    off = {**WINDOWS[family], "sliding_window": None, "use_sliding_window": False}
-    assert wrapped(made(family, off), CONTEXT).open().context == CONTEXT
+@pytest.mark.parametrize("family", WINDOWS)
+def test_a_prompt_longer_than_the_window_is_read_in_one_pass(family: str) -> None:
+    model, text = made(family, WINDOWS[family]), [1 + i % 20 for i in range(17)]
+    session, root = wrapped(model, CONTEXT).open(text), DraftTree.root(3)
+    expected = slow_rows(model, text, root)
+    torch.testing.assert_close(session.score(root).logits, expected, rtol=0, atol=1e-5)
+    session.keep((0,))
+    expected = slow_rows(model, [*text, 3], root)
+    torch.testing.assert_close(session.score(root).logits, expected, rtol=0, atol=1e-5)
+
+
+def test_the_window_matters_to_the_numbers_above() -> None:
+    """Otherwise the tests of windows would pass without any."""
+    text = [1 + i % 20 for i in range(17)]
+    narrow = made("mistral", WINDOWS["mistral"])
+    wide = made("mistral", {**WINDOWS["mistral"], "sliding_window": None})
+    rows = [slow_rows(model, text, DraftTree.root(3)) for model in (narrow, wide)]
+    assert not torch.allclose(*rows, atol=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore")  # transformers warns of slow paths

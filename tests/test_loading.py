@@ -78,6 +78,11 @@ def test_format_and_attention_can_be_chosen(saved: Path) -> None:
     assert loaded.model.config._attn_implementation == "eager"
 
 
+def test_a_family_without_the_fused_kernel_runs_on_the_plain_one(tmp_path: Path) -> None:
+    loaded = load(str(made.save(tmp_path / "m", made.gemma2(320))), PLAIN)
+    assert loaded.model.config._attn_implementation == "eager"
+
+
 def test_padding_rows_are_not_tokens(tmp_path: Path) -> None:
     assert load(str(made.save(tmp_path / "m", made.llama(384))), PLAIN).card.vocabulary_size == 320
 

@@ -7,7 +7,7 @@ or a draft model, but has no views (early exit, skipped sublayers) and no hidden
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
@@ -25,8 +25,8 @@ class Pass:
     """What all layers of one forward share: `mask` (1, 1, T, K) additive or None, `positions` (1,
     T).
 
-    `folded`: the mask once per query head of a group (1, 1, G * T, K), for layers that fold heads
-    into rows.
+    `masks`: by kind of layer, where kinds see differently far. `folded`: the mask once per query
+    head of a group (1, 1, G * T, K), for layers that fold heads into rows.
     """
 
     positions: Tensor
@@ -34,6 +34,7 @@ class Pass:
     cache: TreeCache
     rotary: Rotary | None = None
     folded: Tensor | None = None
+    masks: Mapping[str, Tensor] | None = None
 
 
 class Anatomy(Protocol):
@@ -106,6 +107,8 @@ class LlamaLike:
         names = ("input_layernorm", "self_attn", "post_attention_layernorm", "mlp")
         self._blocks = [Block.of(layer, *names) for layer in layers]
         self._devices = [next(layer.parameters()).device for layer in layers]
+        kinds = cast("list[str] | None", getattr(model.config, "layer_types", None))
+        self._kinds = kinds or ["sliding_attention"] * len(layers)
         self._last = next(cast(nn.Module, body.norm).parameters()).device
         self._embed = cast(Op, body.embed_tokens)
         self._rotary = cast(Callable[[Tensor, Tensor], Rotary], body.rotary_emb)
@@ -126,10 +129,11 @@ class LlamaLike:
         block, device = self._blocks[layer], self._devices[layer]
         hidden = hidden.to(device)
         cos, sin = cast(Rotary, shared.rotary)
+        mask = shared.mask if shared.masks is None else shared.masks[self._kinds[layer]]
         mixed, _ = block.attention(
             block.norm(hidden),
             position_embeddings=(cos.to(device), sin.to(device)),
-            attention_mask=None if shared.mask is None else shared.mask.to(device),
+            attention_mask=None if mask is None else mask.to(device),
             cache=shared.cache,
         )
         return hidden + mixed
@@ -192,10 +196,12 @@ def attention_of(model: PreTrainedModel) -> str:
 
 def run_whole(model: PreTrainedModel, ids: Tensor, shared: Pass, rows: int) -> Tensor:
     """Run a model of any family in one call; return the last `rows` rows of logits (rows, V)."""
+    several = shared.masks is not None and len(shared.masks) > 1
+    mask = shared.mask if shared.masks is None else next(iter(shared.masks.values()))
     out = model(
         input_ids=ids,
         position_ids=shared.positions,
-        attention_mask=shared.mask,
+        attention_mask=shared.masks if several else mask,
         cache=shared.cache,
         use_cache=True,
     )

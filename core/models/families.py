@@ -4,6 +4,9 @@ long as it can score a tree at all.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from core.models.anatomy import Anatomy, GPT2Like, LlamaLike
@@ -11,7 +14,8 @@ from core.models.lean import LeanLlama, is_lean
 
 _LLAMA_LIKE = {"llama", "mistral", "qwen2", "qwen3"}
 _BY_ROW = {"bloom", "mpt", "gpt_neo", "openai-gpt", "xlnet"}  # take a token's place from its row
-_ATTENTION = {"full_attention", "sliding_attention", "chunked_attention"}
+FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
+_ATTENTION = {FULL, SLIDING, CHUNKED}
 
 
 def check(model: PreTrainedModel) -> None:
@@ -29,15 +33,38 @@ def check(model: PreTrainedModel) -> None:
         )
 
 
-def reach(model: PreTrainedModel, context: int) -> int:
-    """Return how much of `context` every layer sees: attention windows are not applied here."""
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How far layers of one kind see: `size` tokens back, or within chunks of `size` tokens."""
+
+    size: int
+    chunked: bool = False
+
+    def sees(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """Return bool (T, K): whether tokens at places `rows` (T,) see those at `columns` (K,)."""
+        if self.chunked:
+            return rows[:, None] // self.size == columns[None, :] // self.size
+        return rows[:, None] - columns[None, :] < self.size
+
+
+def windows(model: PreTrainedModel) -> dict[str, Window]:
+    """Return the attention windows of a model by kind of layer, those without one left out."""
     config = model.config.get_text_config()
-    kinds = set(getattr(config, "layer_types", None) or ("sliding_attention", "chunked_attention"))
-    windows = {
-        "sliding_attention": getattr(config, "sliding_window", None),
-        "chunked_attention": getattr(config, "attention_chunk_size", None),
+    kinds = set(getattr(config, "layer_types", None) or (SLIDING, CHUNKED))
+    sizes = {
+        SLIDING: getattr(config, "sliding_window", None),
+        CHUNKED: getattr(config, "attention_chunk_size", None),
     }
-    return min([context, *(size for kind, size in windows.items() if size and kind in kinds)])
+    return {
+        kind: Window(size, kind == CHUNKED)
+        for kind, size in sizes.items()
+        if size and kind in kinds
+    }
+
+
+def layer_kinds(model: PreTrainedModel) -> tuple[str, ...]:
+    """Return the kind of every layer; empty where all are alike."""
+    return tuple(getattr(model.config.get_text_config(), "layer_types", None) or ())
 
 
 def anatomy(model: PreTrainedModel) -> Anatomy | None:
@@ -45,5 +72,6 @@ def anatomy(model: PreTrainedModel) -> Anatomy | None:
     if any(parameter.device.type == "meta" for parameter in model.parameters()):
         return None  # weights that accelerate moves in and out need the model's own hooks
     if model.config.model_type in _LLAMA_LIKE:
-        return LeanLlama(model) if is_lean(model) else LlamaLike(model)
+        lean = is_lean(model) and not windows(model)
+        return LeanLlama(model) if lean else LlamaLike(model)
     return GPT2Like(model) if model.config.model_type == "gpt2" else None

@@ -18,7 +18,7 @@ from core.laws import widen
 from core.models.anatomy import Anatomy, Pass, attention_of, run_whole
 from core.models.base import FINAL, Scores
 from core.models.cache import TreeCache
-from core.models.families import anatomy, check, reach
+from core.models.families import FULL, Window, anatomy, check, layer_kinds, windows
 from core.trace import ModelCard
 from core.tree import DraftTree, Resume
 
@@ -55,7 +55,6 @@ class HFModel:
         check(model)
         self._model = model.eval()
         self._card = card
-        self._context = reach(model, card.context)
         self._anatomy = anatomy(model)
 
     @property
@@ -64,7 +63,7 @@ class HFModel:
 
     def open(self, token_ids: Sequence[int] = ()) -> HFSession:
         size = self._card.vocabulary_size
-        session = HFSession(self._model, self._anatomy, self._context, size)
+        session = HFSession(self._model, self._anatomy, self._card.context, size)
         session.feed(token_ids)
         return session
 
@@ -87,6 +86,8 @@ class HFSession:
         self._fed: list[int] = []  # committed tokens without rows yet
         self._device = next(model.get_input_embeddings().parameters()).device
         self._eager = attention_of(model) == "eager"
+        self._windows = windows(model)
+        self._kinds = frozenset(layer_kinds(model)) or frozenset(self._windows)
 
     @property
     def length(self) -> int:
@@ -187,19 +188,46 @@ class HFSession:
         self._cache.offset = text + start
         depths = torch.tensor(tree.depths[start:])
         positions = torch.cat([torch.arange(fed), depths + fed]) + text
-        return Pass(positions[None].to(self._device), self._mask(tree, start, fed), self._cache)
+        windows = self._sliding(text + fed + max(tree.depths) + 1)
+        mask = None if windows else self._mask(tree, start, fed)
+        return Pass(
+            positions[None].to(self._device),
+            mask,
+            self._cache,
+            masks=self._masks(tree, start, fed, windows) if windows else None,
+        )
+
+    def _sliding(self, length: int) -> dict[str, Window]:
+        """Return the windows that are narrower than a text of `length` tokens."""
+        return {kind: each for kind, each in self._windows.items() if each.size < length}
 
     def _mask(self, tree: DraftTree, start: int, fed: int) -> Tensor | None:
-        rows = fed + len(tree) - start
-        if rows == 1 and tree.is_chain:
+        if fed + len(tree) - start == 1 and tree.is_chain:
             return None
         if self._committed == 0 and start == 0 and tree.is_chain and not self._eager:
             return None  # plain causal from the first token: the kernel's own mask
-        text, size = self._committed, fed + len(tree)
+        return self._additive(self._seen(tree, start, fed))
+
+    def _masks(
+        self, tree: DraftTree, start: int, fed: int, windows: dict[str, Window]
+    ) -> dict[str, Tensor]:
+        """Return one mask per kind of layer."""
+        seen, text = self._seen(tree, start, fed), self._committed
+        places = torch.cat([torch.arange(text + fed), torch.tensor(tree.depths) + text + fed])
+        rows = places[len(places) - len(seen) :]
+        near = {kind: seen & window.sees(rows, places) for kind, window in windows.items()}
+        return {kind: self._additive(near.get(kind, seen)) for kind in self._kinds or {FULL}}
+
+    def _seen(self, tree: DraftTree, start: int, fed: int) -> Tensor:
+        """Return bool (T, K): the text, then fed tokens before themselves, then ancestors."""
+        text, size, rows = self._committed, fed + len(tree), fed + len(tree) - start
         seen = torch.ones((rows, text + size), dtype=torch.bool)
         inner = torch.ones((size, size), dtype=torch.bool).tril()
         inner[fed:, fed:] = tree.ancestor_mask()
         seen[:, text:] = inner[size - rows :]
+        return seen
+
+    def _additive(self, seen: Tensor) -> Tensor:
         lowest = torch.finfo(self.model.dtype).min
         mask = torch.zeros(seen.shape, dtype=self.model.dtype).masked_fill_(~seen, lowest)
         return mask[None, None].to(self._device)

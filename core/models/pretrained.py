@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -15,6 +15,9 @@ from transformers import (
     AutoTokenizer,
     PreTrainedConfig,
     PreTrainedModel,
+)
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING as CAUSAL_MODELS,
 )
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.utils import logging
@@ -37,6 +40,8 @@ def read_model(
         folder, local_files_only=True, trust_remote_code=False
     )
     _check_causal(config, name)
+    if attention == "sdpa" and not _knows_sdpa(config):
+        attention = "eager"
     model, report = cast(SafetensorsModels, AutoModelForCausalLM).from_pretrained(
         folder,
         config=config,
@@ -87,6 +92,12 @@ def check_known(contents: Contents, name: str) -> None:
             f"{name} is of type {shown(contents.model_type)}, which cannot be built here{why}: "
             "choose a model of a type that transformers knows."
         )
+
+
+def _knows_sdpa(config: PreTrainedConfig) -> bool:
+    """Return whether the model has the fused attention kernel; the oldest families do not."""
+    classes = cast(Mapping[type[PreTrainedConfig], type[PreTrainedModel]], CAUSAL_MODELS)
+    return bool(getattr(classes[type(config)], "_supports_sdpa", False))
 
 
 def _check_causal(config: PreTrainedConfig, name: str) -> None:
