@@ -10,7 +10,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 
-HOST := 127.0.0.1
+HOST := $(or $(GRADIO_SERVER_NAME),127.0.0.1)
 PORT := $(or $(GRADIO_SERVER_PORT),7860)
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser)
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
@@ -31,7 +31,7 @@ setup: $(DONE)/runtime $(DONE)/model  ## install everything into .venv and prepa
 
 run: setup  ## serve the app on this machine
 	@echo "Draftscope comes up at http://$(HOST):$(PORT) - stop it with Ctrl-C"
-	@exec $(BIN)/python app.py
+	@GRADIO_SERVER_PORT=$(PORT) exec $(BIN)/python app.py
 
 test: setup $(DONE)/dev  ## run all tests
 ifeq ($(CHROMIUM),)
@@ -42,7 +42,7 @@ else
 endif
 
 unit: $(DONE)/dev  ## run the fast tests: no model, no server, no browser
-	@$(BIN)/python -m pytest -m "not weights and not browser and not process and not exhaustive"
+	@$(BIN)/python -m pytest -n auto -m "not weights and not browser and not process and not exhaustive"
 
 check: $(DONE)/dev  ## lint, format, types and layers
 	@echo "ruff check"; $(BIN)/python -m ruff check .

@@ -19,6 +19,7 @@ from gradio.utils import get_upload_folder
 from app.commands.summary import summary
 from app.messages import Message
 from app.orders import OrderError, read_order
+from app.session import stranger
 from app.studio import Found, Studio, overview_of, rounds_of
 from core.trace_io import TraceError, dumps, read
 from viz.replay import replay_html
@@ -99,7 +100,8 @@ def endpoints(studio: Studio) -> None:
             start: First round, from 0; round 0 reads the prompt.
             stop: The round after the last one wanted.
         """
-        return cast("list[object]", rounds_of(_find(studio, trace), int(start), int(stop)))
+        views = rounds_of(_find(studio, trace), int(start), int(stop))
+        return cast("list[object]", _without_figures(views))
 
     def example(key: str = "") -> dict[str, object]:
         """
@@ -115,7 +117,7 @@ def endpoints(studio: Studio) -> None:
             raise gr.Error(
                 f"There is no example {key!r}; there are: {keys}.", print_exception=False
             )
-        return cast("dict[str, object]", overview_of(_find(studio, key)))
+        return cast("dict[str, object]", _without_figures(overview_of(_find(studio, key))))
 
     def export_trace(trace: str) -> str:
         """
@@ -148,7 +150,8 @@ def endpoints(studio: Studio) -> None:
         trace = _told(lambda: read(Path(file)))
         stored = studio.shelf.add(_user(request), "From a file", trace)
         studio.shelf.tidy()
-        return cast("dict[str, object]", overview_of(Found(stored.name, stored.origin, trace)))
+        opened = Found(stored.name, stored.origin, trace)
+        return cast("dict[str, object]", _without_figures(overview_of(opened)))
 
     _named(run, _order_fields(), _run_results())
     name = gr.Textbox(label="trace")
@@ -215,8 +218,19 @@ def _find(studio: Studio, name: str) -> Found:
         raise gr.Error(str(error.args[0]), print_exception=False) from None
 
 
+def _without_figures(value: object) -> object:
+    """Return JSON without charts: a `path` in a chart is a file to fetch for `gradio_client`."""
+    if isinstance(value, dict):
+        parts = cast("dict[str, object]", value)
+        return {name: _without_figures(part) for name, part in parts.items() if name != "figure"}
+    if isinstance(value, list):
+        return [_without_figures(part) for part in cast("list[object]", value)]
+    return value
+
+
 def _user(request: gr.Request | None) -> str:
-    return (request.session_hash if request else None) or ""
+    """Return the caller's name; one without a session is a visitor of its own."""
+    return (request.session_hash if request else None) or stranger()
 
 
 def _trace_file(found: Found) -> str:

@@ -13,6 +13,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import Protocol, cast
 
+from app.address import address
 from app.commands.arguments import parse
 from app.commands.console import Progress, printable
 from app.commands.errors import CommandError
@@ -33,6 +34,7 @@ class Command(Protocol):
 
 def main(argv: Sequence[str] | None = None, load_engine: LoadEngine | None = None) -> int:
     """Run one command and return its exit status; `load_engine` stands in for real models."""
+    _open_streams()
     surroundings = Surroundings(load_engine) if load_engine else Surroundings()
     try:
         status = _execute(argv, surroundings)
@@ -43,7 +45,7 @@ def main(argv: Sequence[str] | None = None, load_engine: LoadEngine | None = Non
         return FINE
     except KeyboardInterrupt:
         return _complain("Interrupted.", INTERRUPTED)
-    except (CommandError, ModelError, TraceError) as error:
+    except (CommandError, ModelError, TraceError, ImportError) as error:
         return _complain(str(error), FAILED)
     except ValueError as error:
         return _complain(str(error), WRONG_USE)
@@ -57,6 +59,8 @@ def _execute(argv: Sequence[str] | None, surroundings: Surroundings) -> int:
         args = parse(argv)
     except SystemExit:  # --help and --version have printed
         return FINE
+    if args.command == "serve":
+        _check_address()
     with Progress(sys.stderr) as progress:
         if sys.stderr.isatty():  # torch takes seconds to import
             progress(0, 0, "Starting")
@@ -64,9 +68,24 @@ def _execute(argv: Sequence[str] | None, surroundings: Surroundings) -> int:
     return command.execute(args, surroundings)
 
 
+def _check_address() -> None:
+    """Refuse a wrong port before Gradio is imported, which reads the same variables."""
+    try:
+        address(os.environ)
+    except SystemExit as error:
+        raise CommandError(str(error)) from None
+
+
 def _complain(sentence: str, status: int) -> int:
     print(printable(" ".join(sentence.split()), sys.stderr), file=sys.stderr)
     return status
+
+
+def _open_streams() -> None:
+    """Stand in for a standard stream that was closed before we began."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _silence_stdout() -> None:

@@ -22,6 +22,7 @@ class Limits:
     runs_at_once: int = 1  # on one machine two runs slow each other more than a line does
     runs_waiting: int = 40
     runs_per_user: int = 8
+    stored_traces: int = 512  # of all users
     stored_numbers: int = 16_000_000  # in all stored traces; about 32 bytes each
     file_bytes: int = 32 * MIB
     engines: int = 2  # kept loaded

@@ -43,6 +43,7 @@ class SamplingOrder(_Part):
         le=1_000_000,
         title="Top-k",
         description="Keep the k likeliest tokens; 0 keeps all",
+        json_schema_extra={"labels": {"0": "off"}},
     )
     top_p: float = Field(
         default=1.0,
@@ -116,7 +117,7 @@ def read_order(data: Mapping[str, object], limits: Limits) -> Order:
         prompt=_prompt(data.get("prompt", ""), limits),
         method=_text(data, "method"),
         config=_block(data, "config"),
-        chat=data.get("chat", True) is True,
+        chat=_switch(data, "chat"),
         sampling=check(SamplingOrder, _block(data, "sampling")),
         models=check(ModelsOrder, _block(data, "models")),
     )
@@ -197,18 +198,17 @@ def _within(sampling: SamplingOrder, limits: Limits) -> None:
 def _method(order: Order, limits: Limits) -> None:
     # late: they bring torch, and a page that only shows recordings needs none
     from core.registry import get
-    from core.shapes.levels import node_count
 
     try:
         method = get(order.method)
     except ValueError as error:
         raise OrderError("method", str(error)) from None
     config = check(method.config, order.config, "config.")
-    nodes = node_count(config.model_dump().get("tree", ()))
+    nodes = config.most_nodes()
     if nodes > limits.nodes:
         raise OrderError(
-            "config.tree",
-            f"This tree has {nodes:,} nodes a round; {limits.nodes:,} are allowed here.",
+            "config",
+            f"This drafts up to {nodes:,} nodes a round; {limits.nodes:,} are allowed here.",
         )
 
 
@@ -216,6 +216,13 @@ def _text(data: Mapping[str, object], name: str) -> str:
     value = data.get(name)
     if not isinstance(value, str):
         raise OrderError(name, f"The order names no {name}.")
+    return value
+
+
+def _switch(data: Mapping[str, object], name: str) -> bool:
+    value = data.get(name, True)
+    if not isinstance(value, bool):
+        raise OrderError(name, f"The part {name!r} of the order is {_shown(value)}; true or false.")
     return value
 
 

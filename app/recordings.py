@@ -62,11 +62,15 @@ class Recordings:
 def _recording(path: Path) -> Recording:
     head = msgspec.json.decode(gzip.decompress(path.read_bytes()), type=_Head)
     key = path.name.removesuffix(".json.gz").split("-", 1)[-1]
-    order = {
-        "prompt": head.prompt.text,
-        "chat": head.prompt.messages is not None,
-        "method": head.method,
-        "config": head.config,
-        "sampling": msgspec.to_builtins(head.sampling),
+    return Recording(key, head.title or key.capitalize(), path, order_of(head))
+
+
+def order_of(made: _Head | Trace) -> Mapping[str, object]:
+    """Return the order that would make a trace again, with the models of the page."""
+    return {
+        "prompt": made.prompt.text,
+        "chat": made.prompt.messages is not None,
+        "method": made.method,
+        "config": made.config,
+        "sampling": msgspec.to_builtins(made.sampling),
     }
-    return Recording(key, head.title or key.capitalize(), path, order)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable
+from asyncio import Semaphore
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -20,6 +21,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
+from app.lab.routes import lab_routes
+from app.recordings import order_of
+from app.session import stranger
 from app.studio import PAGE, Found, Studio, overview_of, rounds_of
 from core.trace_io import TraceError, dumps, loads
 from viz.export import to_csv
@@ -28,7 +32,18 @@ from viz.replay import page_script, page_style, replay_html
 PREFIX = "draftscope"  # of all paths below
 APP = Path(__file__).resolve().parent
 _FOREVER = "public, max-age=31536000, immutable"
-_SCRIPTS = ("fields", "controls", "link", "live")  # ours, after the page's own
+_READ_AT_ONCE = 2  # files; a large one takes seconds of a core
+_SCRIPTS = (
+    "fields",
+    "controls",
+    "link",
+    "live",
+    "lab_ladder",
+    "lab_rounds",
+    "lab",
+    "xray_tree",
+    "xray",
+)  # ours, after the page's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +102,8 @@ def mount(studio: Studio) -> Mount:
             else _opened(found, first)
         )
 
+    reading = Semaphore(_READ_AT_ONCE)
+
     async def open_file(request: Request) -> Response:
         data = await _body(request, studio.limits.file_bytes)
         if data is None:
@@ -95,20 +112,23 @@ def mount(studio: Studio) -> Mount:
                 f"The file is too large; {studio.limits.file_bytes // 2**20} MiB are allowed here.",
             )
         try:
-            trace = await run_in_threadpool(loads, data)
+            async with reading:
+                trace = await run_in_threadpool(loads, data)
         except TraceError as error:
             return _refused(400, str(error))
-        stored = studio.shelf.add(request.query_params.get("user", ""), "From a file", trace)
+        user = request.query_params.get("user") or stranger()
+        stored = studio.shelf.add(user, "From a file", trace)
         studio.shelf.tidy()
-        return _packed(
-            await run_in_threadpool(_opened, Found(stored.name, stored.origin, trace), 0)
-        )
+        opened = Found(stored.name, stored.origin, trace)
+        return _packed(await run_in_threadpool(_opened, opened, 0, order_of(trace)))
 
     one = "/traces/{name:str}"
     return Mount(
         f"/{PREFIX}",
         routes=[
             Route("/assets/{digest:str}/{name:str}", _serve_asset),
+            Route("/alive", _alive),
+            *lab_routes(studio),
             Route("/traces", open_file, methods=["POST"]),
             Route(one, found(lambda found, request: _packed(opened(found, request)))),
             Route(f"{one}/rounds", found(_rounds)),
@@ -119,6 +139,10 @@ def mount(studio: Studio) -> Mount:
     )
 
 
+def _alive(request: Request) -> Response:
+    return Response(b"{}", media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
 def _serve_asset(request: Request) -> Response:
     asset = assets().get(request.path_params["name"])
     if asset is None:
@@ -127,9 +151,16 @@ def _serve_asset(request: Request) -> Response:
     return Response(asset.packed, media_type=asset.media, headers=headers)
 
 
-def _opened(found: Found, first: int) -> bytes:
-    """Return the overview and the page of rounds that begins with `first`, as compressed JSON."""
-    page = {"overview": overview_of(found), "rounds": rounds_of(found, first, first + PAGE)}
+def _opened(found: Found, first: int, order: Mapping[str, object] | None = None) -> bytes:
+    """Return the overview and the page of rounds that begins with `first`, as compressed JSON;
+    with `order`, what would make the trace again.
+    """
+    page: dict[str, object] = {
+        "overview": overview_of(found),
+        "rounds": rounds_of(found, first, first + PAGE),
+    }
+    if order is not None:
+        page["order"] = order
     return gzip.compress(msgspec.json.encode(page), 4, mtime=0)
 
 

@@ -10,9 +10,11 @@ import asyncio
 import contextvars
 import importlib
 import importlib.util
+import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -20,7 +22,7 @@ from app.engines import Engines
 from app.limits import Limits
 from app.line import Line, LineFullError
 from app.messages import Message, Teller
-from app.orders import Order, OrderError
+from app.orders import ModelsOrder, Order, OrderError
 from app.session import Shelf, Stored
 from core.models.errors import ModelError
 from core.trace import Trace
@@ -30,6 +32,7 @@ _BATCH, _LONGEST = 0.08, 1.0  # seconds of decoding per message, at least and at
 
 Decode = Callable[[Order], Iterator[Trace]]
 Result = TypeVar("Result")
+Work = TypeVar("Work", bound=Callable[..., object])
 
 
 class RunCancelledError(Exception):
@@ -71,6 +74,37 @@ class Runner:
         async for message in self._guarded(stored, teller, self._decoded(stored, teller)):
             yield message
 
+    async def ask(
+        self, models: ModelsOrder | None, work: Callable[[], None]
+    ) -> AsyncGenerator[Message, None]:
+        """Do `work` on the thread of the models, in its turn among the runs, after loading `models`
+        (None: it needs none). Yields what to say meanwhile; an error is the last message.
+
+        A reader who leaves gives the place up; work that has begun goes on to its end.
+        """
+        question = Stored(secrets.token_urlsafe(9), "", "")  # a ticket, never on the shelf
+        teller = Teller(question.name, "", time.perf_counter, 0)
+        asked = self._asked(question, models, work, teller)
+        try:
+            async with aclosing(self._guarded(question, teller, asked)) as messages:
+                async for message in messages:
+                    yield message
+        finally:
+            question.cancelled.set()
+
+    async def _asked(
+        self,
+        question: Stored,
+        models: ModelsOrder | None,
+        work: Callable[[], None],
+        teller: Teller,
+    ) -> AsyncIterator[Message]:
+        if models is not None and not self._engines.has(models):
+            async for message in self._loaded(question, models, teller):
+                yield message
+        yield teller.words("decoding", "")
+        await self._on_worker(work)
+
     def cancel(self, name: str) -> None:
         """Stop a run after the round at work; unknown names are none's business."""
         stored = self._shelf.get(name)
@@ -79,7 +113,7 @@ class Runner:
 
     async def _guarded(
         self, stored: Stored, teller: Teller, work: AsyncIterator[Message]
-    ) -> AsyncIterator[Message]:
+    ) -> AsyncGenerator[Message, None]:
         """Stand in line around `work`, and turn what goes wrong into a last message."""
         stored.running = True
         try:
@@ -120,13 +154,15 @@ class Runner:
 
     async def _begun(self, stored: Stored, order: Order, teller: Teller) -> AsyncIterator[Message]:
         if not self._engines.has(order.models):
-            async for message in self._loaded(stored, order, teller):
+            async for message in self._loaded(stored, order.models, teller):
                 yield message
         stored.steps = self._decode(order)
         async for message in self._decoded(stored, teller):
             yield message
 
-    async def _loaded(self, stored: Stored, order: Order, teller: Teller) -> AsyncIterator[Message]:
+    async def _loaded(
+        self, stored: Stored, models: ModelsOrder, teller: Teller
+    ) -> AsyncIterator[Message]:
         """Load the models on the worker; tell how far it is."""
         news: list[tuple[int, int, str]] = [(0, 0, "Loading the model")]
 
@@ -135,7 +171,8 @@ class Runner:
                 raise RunCancelledError
             news[:] = [(done, total, words)]
 
-        task = self._on_worker(lambda: self._engines.engine(order.models, progress))
+        task = self._on_worker(lambda: self._engines.engine(models, progress))
+        task.add_done_callback(_heard)  # whoever asked may have left
         told: tuple[int, int, str] | None = None
         while not task.done():
             if news[0] != told:
@@ -223,11 +260,17 @@ def decoder(
     return decode
 
 
-def on_gpu(decode: Decode) -> Decode:
+def _heard(task: asyncio.Future[Result]) -> None:
+    """Take note of how a task ended, so that nobody is told that its error was never read."""
+    if not task.cancelled():
+        task.exception()
+
+
+def on_gpu(work: Work) -> Work:
     """Borrow a GPU for each call where the host lends them: where the package `spaces` is."""
     if importlib.util.find_spec("spaces") is None:
-        return decode
-    return importlib.import_module("spaces").GPU(decode)
+        return work
+    return importlib.import_module("spaces").GPU(work)
 
 
 def sentence(error: Exception) -> str:

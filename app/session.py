@@ -11,6 +11,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from threading import Event, Lock
+from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from app.limits import Limits
 from core.trace import Trace
@@ -71,12 +75,15 @@ class Shelf:
         with self._lock:
             idle = [stored for stored in self._stored.values() if not stored.running]
             users = Counter(stored.user for stored in idle)
+            rest = len(self._stored)
             total = sum(numbers(stored.trace) for stored in self._stored.values())
             for place, stored in enumerate(idle):
                 is_newest = place == len(idle) - 1
                 too_many = users[stored.user] > self._limits.runs_per_user
                 too_much = total > self._limits.stored_numbers and not is_newest
+                too_many = too_many or rest > self._limits.stored_traces
                 if stored.trace is None or too_many or too_much:
+                    rest -= 1
                     users[stored.user] -= 1
                     total -= numbers(stored.trace)
                     self._drop(stored)
@@ -90,13 +97,34 @@ class Shelf:
         self._stored.pop(stored.name, None)
 
 
+def stranger() -> str:
+    """Return a name for a caller without a session, whose traces are its own."""
+    return f"stranger-{secrets.token_urlsafe(9)}"
+
+
 def numbers(trace: Trace | None) -> int:
-    """Return about how many numbers a trace holds: its columns and the entries of its laws."""
+    """Return about how many numbers a trace holds: its columns, the entries of its laws, its words.
+
+    A token of the vocabulary weighs as four, 32 bytes of text as one.
+    """
     if trace is None:
         return 0
-    return sum(
-        30 * len(r.nodes.token)
+    letters = len(trace.prompt.text) + len(trace.text) + sum(map(len, trace.vocabulary.values()))
+    head = 4 * len(trace.vocabulary) + len(trace.prompt.token_ids) + letters // 32
+    return head + sum(
+        30
+        + sum(map(_entries, r.extras))
+        + 30 * len(r.nodes.token)
         + 6 * sum(len(law.token) for law in r.laws)
         + 2 * sum(len(x.token) for x in r.residuals)
         for r in trace.rounds
     )
+
+
+def _entries(value: object) -> int:
+    """Return how many values a block holds, however nested."""
+    if isinstance(value, Struct):
+        return sum(_entries(part) for part in asdict(value).values())
+    if isinstance(value, (list, tuple)):
+        return sum(map(_entries, cast("list[object]", value)))
+    return 1

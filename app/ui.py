@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 from gradio.themes import Base
 
+from app.address import address
 from app.api import endpoints
 from app.engines import Engines
 from app.limits import Limits, limits_of
@@ -20,7 +21,6 @@ from app.recordings import FOLDER, Recordings
 from app.routes import APP, assets, mount
 from app.studio import Studio
 
-PORT = 7860
 _ABOUT = "Speculative decoding under the microscope: every drafting round, drawn and steppable."
 _SANS = ("-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
 PAGES = ((EXPLORE, "./"),)  # name and address of each page that exists
@@ -61,17 +61,6 @@ def build(
     return app
 
 
-def address(environ: Mapping[str, str]) -> tuple[str, int]:
-    """Return host and port. Raises SystemExit for a port that is no number from 1 to 65535."""
-    host = environ.get("GRADIO_SERVER_NAME") or (
-        "0.0.0.0" if environ.get("SPACE_ID") else "127.0.0.1"
-    )
-    text = environ.get("GRADIO_SERVER_PORT", str(PORT))
-    if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise SystemExit(f"GRADIO_SERVER_PORT is {text!r}; it may be a number from 1 to 65535.")
-    return host, int(text)
-
-
 def check_free(host: str, port: int) -> None:
     """Raise SystemExit with one sentence if something listens on the port already."""
     with socket.socket() as probe:
@@ -108,6 +97,7 @@ def _served(studio: Studio) -> dict[str, Any]:
         "run_history": False,
         "ssr_mode": False,
         "share": False,
+        "quiet": True,
         "pwa": False,
         "mcp_server": True,
         "max_file_size": studio.limits.file_bytes,

@@ -8,12 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf, isfinite
-from typing import cast
+from typing import cast, get_args
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from core.extras import Extras, LayersExtras, LookupExtras, tokens_of
+from core.consistency_plans import plan_problems
+from core.consistency_rules import rule_problems
+from core.consistency_trees import tree_problems
+from core.extras import (
+    Extras,
+    LayersExtras,
+    LevelsExtras,
+    LookupExtras,
+    Pick,
+    PrefixExtras,
+    PrefixLine,
+    PrefixNode,
+    SelectionExtras,
+    TypicalExtras,
+    Way,
+    tokens_of,
+)
 from core.metrics import depths, offered
 from core.trace import Check, Law, Nodes, Residual, Round, Top
 
@@ -192,6 +208,15 @@ def _judge(r: Round) -> Iterator[str]:
 
 def _extra(extra: Extras, r: Round) -> Iterator[str]:
     yield from _finite("extras", extra)
+    yield from tree_problems(extra, r.nodes)
+    yield from plan_problems(extra, r.nodes)
+    yield from rule_problems(extra, r.nodes)
+    if isinstance(extra, SelectionExtras):
+        for pick in extra.picks:
+            yield from _pick(pick, r.nodes)
+    if isinstance(extra, PrefixExtras):
+        for found in extra.nodes:
+            yield from _prefix_node(f"extras, bounds at node {found.node}", found, r)
     if isinstance(extra, LayersExtras):
         skipped = [*extra.skipped_attention, *extra.skipped_mlp]
         if any(layer >= extra.total for layer in skipped):
@@ -202,6 +227,59 @@ def _extra(extra: Extras, r: Round) -> Iterator[str]:
         starts = [start for start in (extra.match_start, extra.copy_start) if start is not None]
         if any(start >= r.prefix_length for start in starts):
             yield f"extras: a lookup position is outside the text, 0 to {r.prefix_length - 1}."
+    if isinstance(extra, LevelsExtras) and len(extra.widths) < r.max_depth:
+        yield f"extras: there are {len(extra.widths)} widths for a draft {r.max_depth} levels deep."
+    if isinstance(extra, TypicalExtras):
+        columns = {"entropy": extra.entropy, "passed": extra.passed}
+        yield from _equal("extras", columns, len(r.nodes.token), "nodes")
+
+
+def _pick(pick: Pick, nodes: Nodes) -> Iterator[str]:
+    where = f"extras, selection at node {pick.node}"
+    met = {node for duel in pick.duels for node in (duel.held, duel.new)}
+    if not {pick.selected, *met} <= set(pick.candidates):
+        yield f"{where}: what was selected, or met, is no candidate."
+    if not 1 <= pick.used <= len(pick.candidates):
+        yield f"{where}: {pick.used} of {len(pick.candidates)} drafts cannot have taken part."
+    size = len(nodes.parent)
+    if any(n >= size or nodes.parent[n] != pick.node for n in pick.candidates):
+        yield f"{where}: a candidate is no child of the node, as it must be."
+    pairs = pick.free * (pick.free - 1) // 2
+    if pick.free > len(pick.token) or len(pick.chance) != pairs:
+        yield f"{where}: {len(pick.chance)} chances do not fit {pick.free} tokens."
+    if (pick.q is None) != (pick.q_rest is None):
+        yield f"{where}: q and q_rest must both be given, or both be null."
+    yield from _mass(f"{where}, p", pick.token, pick.p, pick.p_rest)
+    yield from _mass(f"{where}, picked", pick.token, pick.picked, pick.picked_rest)
+    if pick.q is not None:
+        yield from _mass(f"{where}, q", pick.token, pick.q, pick.q_rest or 0.0)
+
+
+def _prefix_node(where: str, node: PrefixNode, r: Round) -> Iterator[str]:
+    if node.node >= len(r.nodes.token) or node.fixed > node.drafts:
+        yield f"{where}: the node does not exist, or more are fixed than there are drafts."
+    ways = sorted(way.way for line in node.lines for way in line.ways)
+    if ways != sorted(get_args(Way)):
+        yield f"{where}: it has {', '.join(ways) or 'no ways'}, but each way stands there once."
+    needed = {"one/standard", *(f"{way}/optimum" for way in ways)}
+    if node.rungs and not needed <= {rung.name for rung in node.rungs}:
+        yield f"{where}: the ladder needs {', '.join(sorted(needed))}."
+    for line in node.lines:
+        yield from _prefix_line(where, line)
+
+
+def _prefix_line(where: str, line: PrefixLine) -> Iterator[str]:
+    size = len(line.mass)
+    columns: dict[str, Sequence[object]] = {way.way: way.inside for way in line.ways}
+    yield from _equal(where, {"target": line.target, **columns}, size, "prefixes")
+    yield from _equal(where, {"begin": line.begin, "end": line.end}, len(line.token), "tokens")
+    for way in line.ways:
+        if way.widest >= size:
+            yield f"{where}: the widest gap is at entry {way.widest} of {size}."
+        elif abs(way.inside[way.widest] - line.target[way.widest] + way.optimum - 1) > (
+            MASS_TOLERANCE
+        ):
+            yield f"{where}: optimum {way.optimum:g} is not what the widest gap leaves."
 
 
 def _finite(where: str, value: object) -> Iterator[str]:

@@ -25,7 +25,8 @@ from core.verify.base import Context, Offer, Outcome, Table, Verifier, check_fit
 
 Clock = Callable[[], float]  # seconds, monotonic
 
-_PLAIN_EVERY = 64  # rounds between two measurements of a plain step, where none happens by itself
+_PLAIN_ROUNDS = (2, 6, 18)  # rounds by which one more plain step is timed, if none happened anyway
+_PLAIN_EVERY = 64  # rounds between two later ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class State:
     rounds: int = 0
     finished: FinishReason | None = None
     recorder: Recorder = record
-    plain_since: int = _PLAIN_EVERY - 2  # the first measurement comes after round 1
+    plain_known: int = 0  # plain steps timed so far
 
     @property
     def room(self) -> int:
@@ -206,7 +207,8 @@ def _round(state: State, dice: Dice, clock: Clock) -> Round:
         )
     ]
     if len(draft.tree) == 1 and state.rounds:
-        plain, state.plain_since = times[1], 0
+        plain = times[1]
+    state.plain_known += plain is not None
     made = _assemble(state, draft, scores, outcome, recorded, times, plain, len(context.tokens))
     state.rounds += 1
     return structs.replace(made, extras=extras, judge=judge)
@@ -243,11 +245,12 @@ def _why_full(state: State) -> FinishReason:
 def _plain_step(state: State, clock: Clock) -> float | None:
     """Time one plain step now and then, outside the round's own times; its row is written over by
     the round.
+
+    Soon and often enough for a middle value in a short run: a first pass of its kind can be slow.
     """
-    state.plain_since += 1
-    if state.plain_since < _PLAIN_EVERY or state.rounds < 2:
+    due = sum(state.rounds >= first for first in _PLAIN_ROUNDS) + state.rounds // _PLAIN_EVERY
+    if state.plain_known >= due:
         return None
-    state.plain_since = 0
     began = clock()
     scores = state.session.score(DraftTree.root(state.tokens[-1]))
     scores.logits[0, 0].item()

@@ -13,7 +13,8 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, TypeVar
+from types import ModuleType
+from typing import ClassVar, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -39,6 +40,10 @@ class MethodConfig(BaseModel):
             name for name, (other, value) in self.only_with.items() if getattr(self, other) != value
         }
         return {name: value for name, value in values.items() if name not in idle}
+
+    def most_nodes(self) -> int:
+        """Return how many nodes a round drafts at most, 0 where nothing is drafted."""
+        return 0
 
     def applied_names(self) -> dict[str, str]:
         """Return what a page calls the settings that take part."""
@@ -135,13 +140,22 @@ def methods() -> Mapping[str, Method]:
     """Return all methods by key, in order of their year and name."""
     found: dict[str, Method] = {}
     for info in pkgutil.iter_modules(core.methods.__path__):
-        module = importlib.import_module(f"core.methods.{info.name}")
+        module = _imported(f"core.methods.{info.name}")
         for value in vars(module).values():
             if isinstance(value, Method):
                 if value.key in found:
                     raise ValueError(f"two methods are called {value.key!r}")
                 found[value.key] = value
     return dict(sorted(found.items(), key=lambda item: (item[1].year, item[1].name)))
+
+
+def _imported(name: str) -> ModuleType:
+    """Import a method's file; raise ImportError with one sentence where it is wrong."""
+    try:
+        return importlib.import_module(name)
+    except (NameError, SyntaxError, TypeError, ImportError) as error:
+        file = f"{name.replace('.', '/')}.py"
+        raise ImportError(f"{file} cannot be imported: {error}.") from error
 
 
 def get(key: str) -> Method:
@@ -159,4 +173,31 @@ def _sentence(owner: Method, error: ValidationError) -> str:
         return f"{owner.name} has no setting {name!r}; it has: {known}."
     field = owner.config.model_fields.get(str(first["loc"][0])) if first["loc"] else None
     title = field.title if field is not None and field.title else name
-    return f"{title} is {first['input']!r}: {first['msg'].removeprefix('Value error, ')}."
+    return f"{title} is {_told(first['input'])}: {_reason(first['msg'])}."
+
+
+def _told(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, cast("list[object]", value))) or "empty"
+    return repr(value)
+
+
+_REASONS = (
+    ("Value error, ", ""),
+    ("Input should be a valid ", "it should be a "),
+    ("Input should be ", "it should be "),
+    ("Tuple should have ", "it should have "),
+    (" after validation", ""),
+    (", unable to parse string as an integer", ""),
+    (", unable to parse string as a number", ""),
+    ("greater than or equal to ", "at least "),
+    ("less than or equal to ", "at most "),
+    ("a integer", "a whole number"),
+)
+
+
+def _reason(message: str) -> str:
+    """Return pydantic's reason in our words."""
+    for theirs, ours in _REASONS:
+        message = message.replace(theirs, ours)
+    return message

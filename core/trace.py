@@ -16,7 +16,7 @@ from msgspec import Meta
 from core.extras import Extras
 from core.fields import Index, Milliseconds, NonNegative, Probability, Record
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 TOP = 20  # how many tokens of each law a round keeps
 
 State = Literal["root", "accepted", "relaxed", "rejected", "unreached", "pruned", "probe"]

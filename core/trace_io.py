@@ -29,7 +29,16 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 Document = dict[str, Json]
 Migration = Callable[[Document], Document]
 
-MIGRATIONS: Mapping[int, Migration] = {}  # schema version n -> what turns it into version n + 1
+_GZIP = b"\x1f\x8b"  # how gzip data begins
+
+
+def _with_method_blocks(document: Document) -> Document:
+    """Version 2 added `config_names` and the blocks of more methods; nothing else changed."""
+    return {**document, "schema_version": 2}
+
+
+# schema version n -> what turns it into version n + 1
+MIGRATIONS: Mapping[int, Migration] = {1: _with_method_blocks}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +63,16 @@ def dumps(trace: Trace) -> bytes:
     return gzip.compress(_encode(trace), compresslevel=6, mtime=0)  # 9 takes three times as long
 
 
-def write(trace: Trace, path: Path) -> None:
+def write(trace: Trace, path: str | Path) -> None:
     """Write NAME.json.gz, or plain NAME.json: the old file stays until the new one is complete.
 
     Raises TraceError when the name ends otherwise or the file cannot be written.
     """
+    path = Path(path)
     if not path.name.endswith((".json", ".json.gz")):
         raise TraceError(f"The file name is {path.name}; it must end with .json.gz or .json.")
     data = _encode(trace) if path.suffix == ".json" else dumps(trace)
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    unfinished = path.with_name(f".{secrets.token_hex(8)}")
     try:
         unfinished.write_bytes(data)
         unfinished.replace(path)
@@ -73,9 +83,10 @@ def write(trace: Trace, path: Path) -> None:
             unfinished.unlink()
 
 
-def read(path: Path, limits: Limits = LIMITS) -> Trace:
+def read(path: str | Path, limits: Limits = LIMITS) -> Trace:
     """Return the trace in a .json.gz or .json file. Raises TraceError."""
-    if not path.is_file():
+    path = Path(path)
+    if not path.exists() or path.is_dir():
         raise TraceError(f"There is no file {path.name}.")
     try:
         with path.open("rb") as file:
@@ -91,7 +102,9 @@ def loads(data: bytes, limits: Limits = LIMITS) -> Trace:
         raise TraceError("The file is empty; a trace is a .json.gz or .json file.")
     if len(data) > limits.file_bytes:
         raise TraceError(f"The file is too large; {limits.file_bytes // MIB} MiB are allowed.")
-    text = _inflate(data, limits) if data.startswith(b"\x1f\x8b") else data
+    text = _inflate(data, limits) if data.startswith(_GZIP) else data
+    if text.startswith(_GZIP):
+        raise TraceError("The file is compressed twice; a trace is compressed once.")
     document = migrate(_parse(text.removeprefix(b"\xef\xbb\xbf"), limits))
     try:
         trace = msgspec.convert(document, Trace, str_keys=True)
@@ -112,14 +125,19 @@ def migrate(
     cannot go on.
     """
     version = document.get("schema_version")
-    if not isinstance(version, int):
+    if "schema_version" not in document:
         raise TraceError("This file has no schema_version, so it is no trace.")
+    if not isinstance(version, int):
+        raise TraceError("This file's schema_version is no whole number, so it is no trace.")
     oldest = newest
     while oldest - 1 in migrations:
         oldest -= 1
     if not oldest <= version <= newest:
         known = f"version {newest}" if oldest == newest else f"versions {oldest} to {newest}"
-        raise TraceError(f"This file has schema version {version}; this program reads {known}.")
+        newer = ": a newer Draftscope wrote it" if version > newest else ""
+        raise TraceError(
+            f"This file has schema version {version}{newer}; this program reads {known}."
+        )
     for step in range(version, newest):
         document = migrations[step](document)
     return document

@@ -100,7 +100,8 @@ def test_one_seed_is_one_text_and_one_record(method: Method, law: Law) -> None:
         state = with_method(method, 25, law)
         run(state, seed)
         texts.add(tuple(state.tokens))
-    assert (len(texts) == 1) == law.is_greedy
+    if method.lossless:
+        assert (len(texts) == 1) == law.is_greedy
 
 
 @pytest.mark.parametrize("new", range(1, 13))
@@ -250,12 +251,8 @@ def test_a_plain_step_is_measured_now_and_then_outside_the_round_s_own_time() ->
     state = start(PROMPT, target, state.decoder, GREEDY, 150)
     rounds = list(decode(state, SeededDice(0), clock))
     measured = [made.index for made in rounds if made.cost.plain_step_ms is not None]
-    assert measured == [
-        2,
-        66,
-        130,
-        149,
-    ]  # the last round had no room for a draft: it was a plain step
+    # the last round had no room for a draft: it was a plain step
+    assert measured == [2, 6, 18, 64, 128, 149]
     assert all(made.cost.plain_step_ms == 1000 for made in rounds if made.index in measured)
     for made in rounds:
         cost = made.cost

@@ -58,8 +58,18 @@ def test_a_wish_for_a_format_is_met_or_refused() -> None:
 def test_threads_are_the_idle_cores(
     monkeypatch: pytest.MonkeyPatch, busy: float, threads: int
 ) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(devices, "count_cores", lambda: 4)
     assert choose_threads("auto", lambda: busy) == threads
+
+
+@pytest.mark.parametrize(("stated", "threads"), [("1", 1), ("2", 2), ("9", 3), ("", 3), ("x", 3)])
+def test_a_stated_number_of_threads_is_the_most_that_auto_takes(
+    monkeypatch: pytest.MonkeyPatch, stated: str, threads: int
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", stated)
+    monkeypatch.setattr(devices, "count_cores", lambda: 4)
+    assert choose_threads("auto", lambda: 0.9) == threads
 
 
 def test_threads_can_be_chosen_within_the_machine() -> None:

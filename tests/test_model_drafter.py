@@ -109,7 +109,7 @@ class Watch:
 
     target: str
     drafting: Drafting
-    samplings: frozenset[Sampling] = RecursiveRejection.samplings
+    samplings: frozenset[Sampling] = frozenset(Sampling) - {Sampling.TOP_AND_ONE}
     name: str = "Watch"
     chain_only: bool = False
     seen: list[Draft] = field(default_factory=list)
@@ -197,7 +197,7 @@ def test_a_token_that_trips_the_stop_rule_stays_and_nothing_is_drafted_after_it(
         assert all(value >= least for value in values[:-1])
         if tripped:
             assert values[-1] < least
-            assert draft.stop.value == pytest.approx(values[-1])
+            assert draft.stop.value == pytest.approx(values[-1], rel=1e-5)
             assert draft.stop.threshold == least
         lengths.add((len(values), tripped))
     assert {length for length, tripped in lengths if tripped} >= {1, 2}

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import pytest
+
 from app.readme import README, with_table
+from core.decode import decode, start
+from core.dice import SeededDice
+from core.laws import Law
+from core.models.toy import ToyModel, hashed
+from core.registry import Method, Models
+from core.trace import Trace
 
 ROOT = README.parent
 TEXT = README.read_text()
@@ -36,6 +46,40 @@ def test_the_space_is_made_with_the_pinned_gradio() -> None:
     assert pin is not None
     assert front is not None
     assert pin[1] == front[1]
+
+
+def blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", TEXT, re.S)
+
+
+def test_its_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    (example,) = [block for block in blocks() if "trace_io" in block]
+    names: dict[str, object] = {}
+    exec(compile(example, "README.md", "exec"), names)
+    assert isinstance(names["trace"], Trace)
+
+
+def test_the_method_that_it_shows_is_a_method_that_decodes(tmp_path: Path) -> None:
+    (recipe,) = [block for block in blocks() if "@method(" in block]
+    file = tmp_path / "your_method.py"
+    file.write_text(recipe)
+    spec = spec_from_file_location("your_method", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules["your_method"] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules["your_method"]
+    made = module.build
+    assert isinstance(made, Method)
+    assert made.idea == "Your method: the idea in one sentence."
+    toy = ToyModel(hashed(4, 1), 4)
+    decoder = made.build(made.toy, Models(toy, toy))
+    state = start([0, 1], toy, decoder, Law(1), 9)
+    assert any(r.drafted for r in decode(state, SeededDice(0), lambda: 0.0))
 
 
 def test_the_targets_it_names_exist() -> None:

@@ -10,7 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 import core.methods
-from core.decode import start
+from core.decode import decode, start
+from core.dice import SeededDice
 from core.laws import Law
 from core.models.toy import ToyModel, hashed
 from core.registry import Method, Models, get, methods
@@ -164,3 +165,13 @@ def test_a_method_does_not_accept_the_settings_of_another(method: Method) -> Non
         if other.config is not method.config:
             with pytest.raises(TypeError, match="needs its own Config"):
                 method.maker(other.configure({}), toys())
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
+def test_a_method_says_how_many_nodes_a_round_can_draft(method: Method) -> None:
+    target, draft = ToyModel(hashed(5, 1), 5), ToyModel(hashed(5, 2), 5)
+    most = method.configure(method.toy).most_nodes()
+    state = start([0, 1], target, method.build(method.toy, Models(target, draft)), Law(1), 30)
+    drafted = [r.drafted for r in decode(state, SeededDice(0), lambda: 0.0)]
+    assert max(drafted) <= most
+    assert (most > 0) == (method.key != "plain")

@@ -266,7 +266,7 @@ def test_nodes_whose_parents_were_not_scored_are_refused() -> None:
         session.score(CHAIN, 2)
 
 
-@pytest.mark.parametrize("path", [(), (1,), (0, 9), (0, -1)])
+@pytest.mark.parametrize("path", [(1,), (0, 9), (0, -1)])
 def test_paths_that_do_not_begin_at_the_root_or_were_not_scored_are_refused(
     path: tuple[int, ...],
 ) -> None:
@@ -274,6 +274,14 @@ def test_paths_that_do_not_begin_at_the_root_or_were_not_scored_are_refused(
     session.score(CHAIN)
     with pytest.raises(ValueError, match="begins at the root and holds scored nodes"):
         session.keep(path)
+
+
+def test_an_empty_path_leaves_the_text_as_it_was() -> None:
+    session = wrapped(tiny("llama")).open(text_of(3))
+    before = session.score(CHAIN).logits
+    session.keep(())
+    assert session.length == 3
+    torch.testing.assert_close(session.score(CHAIN).logits, before, rtol=0, atol=1e-5)
 
 
 def test_text_is_fed_between_rounds_only() -> None:

@@ -36,5 +36,9 @@ def layout(height: float, margin: tuple[int, int, int, int], axes: Axes) -> dict
 
 
 def chart_text(text: str) -> str:
-    """Return token text for a chart: neither its pseudo-markup nor a formula can begin in it."""
-    return html.escape(text).replace("$", "&#36;")
+    """Return token text for a chart: no pseudo-markup, formula or theme key can begin in it.
+
+    Charts know few entities by name, and any by number.
+    """
+    escaped = html.escape(text).replace("&quot;", "&#34;").replace("&#x27;", "&#39;")
+    return escaped.replace("$", "&#36;").replace("@", "&#64;")

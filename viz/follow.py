@@ -6,6 +6,7 @@ from core.trace import Check, Residual
 from viz.numbers import probability
 from viz.payload import Label, Run
 from viz.reading import OWN, Reading
+from viz.rule_selection import after as after_selection
 from viz.rules import own_share
 from viz.sentence import Part, say
 
@@ -17,7 +18,10 @@ def after(reading: Reading, node: int) -> list[Run]:
         return []
     if check.passed or reading.state(node) in ("accepted", "relaxed"):
         return say(*_goes_on(reading, node))
-    residual = reading.residual_of.get(node)
+    selected = after_selection(reading, node)
+    if selected is not None:
+        return selected
+    residual = reading.residual_at.get(reading.check_of[node])
     if reading.greedy or residual is None:
         return say(*_then(reading, node))
     return say(*_remains(reading, node, check, residual), *_held(reading, node, residual))

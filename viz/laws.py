@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.trace import Law
+from core.trace import Check, Law
 from viz.reading import OWN, Reading
+from viz.rule_selection import law_name
 from viz.rules import by_quotient
 
 NOISE = 1e-6  # the trace keeps six digits
@@ -41,18 +42,27 @@ class Remains:
 
 
 def laws_at(reading: Reading, node: int) -> Laws | None:
-    """Return both laws at the moment when `node` was tested: without its earlier siblings."""
+    """Return both laws at the moment that decided `node`: without its earlier siblings."""
+    if node not in (0, OWN) and node in reading.check_of:
+        return laws_before(reading, reading.check_of[node])
     law = reading.law_of.get(0 if node == 0 else reading.parent(node))
+    return None if law is None else _recorded(law, reading.greedy)
+
+
+def laws_before(reading: Reading, place: int) -> Laws | None:
+    """Return both laws at the moment of check number `place`, from 0."""
+    node = reading.round.checks[place].node
+    law = reading.law_of.get(reading.parent(node))
     if law is None:
         return None
     laws = _recorded(law, reading.greedy)
-    if node in (0, OWN) or reading.greedy or node not in reading.check_of:
-        return laws
-    missed = reading.missed(node)
-    if not missed:
+    missed = reading.misses_before(place)
+    if reading.greedy:
         return laws
     q, q_rest = _spent(reading, node, laws)
-    left = remains_at(reading, missed[-1])
+    if not missed:
+        return Laws(laws.p, q, laws.p_rest, q_rest)
+    left = remains_after(reading, missed[-1])
     return (
         Laws(laws.p, q, laws.p_rest, q_rest)
         if left is None
@@ -66,34 +76,37 @@ def remains_at(reading: Reading, node: int) -> Remains | None:
         return None
     if node == OWN:
         return _corrected(reading)
-    residual = reading.residual_of.get(node)
+    place = reading.check_of.get(node)
+    return None if place is None else remains_after(reading, place)
+
+
+def remains_after(reading: Reading, place: int) -> Remains | None:
+    """Return the law that the miss of check number `place` left."""
+    residual = reading.residual_at.get(place)
     if residual is None:
         return None
     listed = Remains(dict(zip(residual.token, residual.mass, strict=True)), residual.rest)
-    laws = laws_at(reading, node)
-    return listed if laws is None else _derived(reading, node, laws, residual.left, listed)
+    laws = laws_before(reading, place)
+    check = reading.round.checks[place]
+    return listed if laws is None else _derived(reading, check, laws, residual.left, listed)
 
 
 def _corrected(reading: Reading) -> Remains | None:
     top = reading.round.outcome.final_top
     if top is None or reading.round.outcome.origin != "correction":
         return None
-    missed = [c.node for c in reading.round.checks if reading.parent(c.node) == reading.end]
-    whole = remains_at(reading, missed[-1]) if missed else None
+    checks = enumerate(reading.round.checks)
+    missed = [place for place, c in checks if reading.parent(c.node) == reading.end]
+    whole = remains_after(reading, missed[-1]) if missed else None
     return whole or Remains(dict(zip(top.token, top.mass, strict=True)), top.rest)
 
 
-def _derived(reading: Reading, node: int, laws: Laws, left: float, listed: Remains) -> Remains:
+def _derived(reading: Reading, check: Check, laws: Laws, left: float, listed: Remains) -> Remains:
     """Add tokens too small to be listed, where the rule gives them: p beyond q, rescaled."""
-    check = reading.check(node)
-    if (
-        check is None
-        or listed.rest < NOISE
-        or not left
-        or not (check.q is None or by_quotient(check))
-    ):
+    by_law = check.q is None or (by_quotient(check) and law_name(reading, check.node) == "q")
+    if listed.rest < NOISE or not left or not by_law:
         return listed
-    gone = reading.token(node)
+    gone = reading.token(check.node)
     q: Masses = {gone: 1.0} if check.q is None else laws.q or {}
     mass, rest = dict(listed.mass), listed.rest
     for token, p in laws.p.items():

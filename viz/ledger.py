@@ -6,7 +6,7 @@ from core.trace import Check
 from viz.numbers import DECIMALS, decimals_for, probability, quotient
 from viz.payload import Dart
 from viz.reading import Reading
-from viz.rules import by_quotient, verdict
+from viz.rules import by_quotient, is_without_luck, verdict
 from viz.states import state_of
 
 
@@ -18,6 +18,7 @@ def darts(reading: Reading) -> list[Dart]:
 def _dart(reading: Reading, place: int, check: Check) -> Dart:
     chance, u = check.accept_probability, check.u
     decimals = _decimals(check)
+    fixed = reading.greedy or is_without_luck(reading, place)
     return {
         "number": place + 1,
         "node": check.node,
@@ -25,13 +26,29 @@ def _dart(reading: Reading, place: int, check: Check) -> Dart:
         "state": state_of(reading, check.node),
         "accept": chance,
         "u": u,
-        "numbers": ranks(reading, check.node) if reading.greedy else numbers(check),
-        "u_text": "" if reading.greedy else f"u {probability(u, decimals)}",
+        "numbers": _numbers(reading, place, check),
+        "u_text": "" if fixed else f"u {probability(u, decimals)}",
         "verdict": verdict(reading, check.node)
         if reading.check_of[check.node] == place
         else "missed",
-        "greedy": reading.greedy,
+        "greedy": fixed,
     }
+
+
+def _numbers(reading: Reading, place: int, check: Check) -> str:
+    if reading.greedy:
+        return ranks(reading, check.node)
+    return judged(reading, place) if is_without_luck(reading, place) else numbers(check)
+
+
+def judged(reading: Reading, place: int) -> str:
+    """Return a judge's score beside its threshold: `.311, needs more than .090`."""
+    judge = reading.round.judge
+    score = None if judge is None else judge.score[place]
+    least = None if judge is None else judge.threshold[place]
+    if score is None or least is None:
+        return ""
+    return f"{probability(score)}, needs more than {probability(least)}"
 
 
 def numbers(check: Check) -> str:
@@ -60,7 +77,7 @@ def _decimals(check: Check) -> int:
 
 def ledger_head(reading: Reading) -> str:
     size = len(reading.round.checks)
-    name = "check" if reading.greedy else "dart"
+    name = "check" if reading.greedy or _is_all_without_luck(reading) else "dart"
     return (
         f"The {size:,} {name}s of this round"
         if size > 1
@@ -75,4 +92,12 @@ def ledger_note(reading: Reading) -> str:
         return ""
     if reading.greedy:
         return "Temperature 0: a token stays when it is the target's first choice."
+    if _is_all_without_luck(reading):
+        return "No dart decides: a token stays by the rule's own threshold."
+    if "later_stayed" in reading.round.nodes.reason or "u<h" in reading.round.nodes.reason:
+        return "A dart in its bar hits; the last hit decides how much stays."
     return "A dart that lands in the bar keeps the token."
+
+
+def _is_all_without_luck(reading: Reading) -> bool:
+    return all(is_without_luck(reading, place) for place in range(len(reading.round.checks)))

@@ -88,6 +88,13 @@ def duration(milliseconds: float) -> str:
     return f"{milliseconds / 1000:,.1f} s"
 
 
+def durations(*milliseconds: float) -> list[str]:
+    """Return durations that are compared, in one unit: that of the longest."""
+    if round(max(milliseconds)) < 1000:
+        return [duration(value) for value in milliseconds]
+    return [f"{value / 1000:,.1f} s" if value >= 50 else "<0.1 s" for value in milliseconds]
+
+
 def rate(value: float) -> str:
     """Return tokens per pass, plain steps, times: one decimal."""
     return f"{value:.1f}"

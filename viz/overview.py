@@ -62,6 +62,8 @@ def badge(trace: Trace) -> Badge:
     relaxed = sum(
         r.nodes.state[node] == "relaxed" for r in trace.rounds for node in r.outcome.accepted
     )
+    if not relaxed and all(r.judge is None for r in trace.rounds):
+        return {"lossless": False, "word": "Lossy", "meaning": "Not the law of plain sampling"}
     total = sum(len(r.outcome.emitted) for r in trace.rounds)
     meaning = f"{relaxed:,} of {count(total, 'token')} stayed by the relaxed rule only"
     return {"lossless": False, "word": "Lossy", "meaning": meaning}

@@ -32,7 +32,7 @@ class Reading:
     pending: Sequence[bytes]
     check_of: dict[int, int]  # node -> place among the checks
     law_of: dict[int, Law]
-    residual_of: dict[int, Residual]  # by the rejected child
+    residual_at: dict[int, Residual]  # place of the check that missed -> what it left
 
     @property
     def size(self) -> int:
@@ -97,10 +97,16 @@ class Reading:
         return (nodes.q_raw if self.greedy else nodes.q_before_siblings)[node]
 
     def missed(self, node: int) -> list[int]:
-        """Return the earlier siblings that were tried and rejected before `node`, in order."""
-        place = self.check_of[node]
-        earlier = [check.node for check in self.round.checks[:place] if not check.passed]
-        return [other for other in earlier if self.parent(other) == self.parent(node)]
+        """Return the earlier siblings that were tried and rejected before `node`, in order; what
+        was drawn twice can be among them, and be `node` itself.
+        """
+        return [self.round.checks[place].node for place in self.misses_before(self.check_of[node])]
+
+    def misses_before(self, place: int) -> list[int]:
+        """Return the places of the earlier checks at the same parent that missed."""
+        parent = self.parent(self.round.checks[place].node)
+        earlier = enumerate(self.round.checks[:place])
+        return [i for i, c in earlier if not c.passed and self.parent(c.node) == parent]
 
     def path(self) -> set[int]:
         """Return the nodes of the accepted path, the root included."""
@@ -132,7 +138,7 @@ def read(trace: Trace, index: int, words: Vocabulary | None = None) -> Reading:
         pending=_pending(r, before, words),
         check_of={check.node: place for place, check in enumerate(r.checks)},
         law_of={law.node: law for law in r.laws},
-        residual_of={residual.after: residual for residual in r.residuals},
+        residual_at=_residuals(r),
     )
 
 
@@ -155,6 +161,18 @@ def _unfinished(trace: Trace, index: int, words: Vocabulary) -> bytes:
     for token in text_before(trace, index, _UNFINISHED)[:-1]:
         before = words.after(before, token)
     return before
+
+
+def _residuals(r: Round) -> dict[int, Residual]:
+    """Return what each check that missed has left, by its place; a node can be tested twice."""
+    missed = [place for place, check in enumerate(r.checks) if not check.passed]
+    found: dict[int, Residual] = {}
+    for residual in r.residuals:
+        same = (i for i in missed if i not in found and r.checks[i].node == residual.after)
+        place = next(same, None)
+        if place is not None:
+            found[place] = residual
+    return found
 
 
 def _children(r: Round) -> list[list[int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from core.trace import Check, Judge
+from viz import rule_block, rule_longest, rule_membership, rule_selection, rule_spectr, rule_typical
 from viz.numbers import decimals_for, difference, optional, ordinal, probability, quotient
 from viz.payload import Run
 from viz.reading import OWN, Reading
@@ -32,7 +33,16 @@ def rule(reading: Reading, node: int) -> list[Run]:
             reading.label(0),
             ". The bars show what may follow.",
         )
-    check = reading.check(node)
+    check, reason = reading.check(node), reading.round.nodes.reason[node]
+    if reason in rule_longest.REASONS and (check is None or reason == "shorter_strand"):
+        return rule_longest.longest_strand(reading, node)
+    selected = rule_selection.told(reading, node)
+    if selected is not None:
+        return selected
+    own = rule_typical.told(reading, node) or rule_membership.told(reading, node)
+    own = own or rule_block.told(reading, node) or rule_spectr.told(reading, node)
+    if own is not None:
+        return own
     if check is None:
         return _untested(reading, node)
     told = _greedy(reading, node) if reading.greedy else _sampled(reading, node, check)
@@ -42,6 +52,13 @@ def rule(reading: Reading, node: int) -> list[Run]:
 def verdict(reading: Reading, node: int) -> str:
     """Return the verdict on a tested node in one word."""
     return VERDICTS.get(reading.state(node), "accepted")
+
+
+def is_without_luck(reading: Reading, place: int) -> bool:
+    """Return whether a judge alone decided check number `place`, from 0: its dart is the exact
+    rule's.
+    """
+    return reading.round.judge is not None and reading.round.checks[place].p is None
 
 
 def by_quotient(check: Check) -> bool:

@@ -17,7 +17,11 @@ def settings(trace: Trace) -> list[Setting]:
     if trace.models.draft:
         models.append(("Draft model", short_name(trace.models.draft)))
     names = trace.config_names
-    found = [(names.get(key) or _title(key), shown(v)) for key, v in trace.config.items()]
+    found = [
+        (names.get(key) or _title(key), shown(value))
+        for key, value in trace.config.items()
+        if value is not None
+    ]
     found += [
         ("Temperature", f"{s.temperature:g}"),
         ("Top-k", f"{s.top_k:,}" if s.top_k else "off"),

@@ -57,10 +57,14 @@ def _foot(trace: Trace, unit: Scale) -> str:
     left_out += f", and the prompt pass, {duration(prompt)}." if prompt >= 0.5 else "."
     if not unit.plain:
         return left_out
-    paid = sum(len(r.outcome.emitted) * unit.unit_ms > _cost(r) for r in each)
-    ratio = "Every" if paid == len(each) else f"{paid:,} of {len(each):,}"
-    few = f"{ratio} round{'' if paid == len(each) or len(each) == 1 else 's'} paid off."
-    return f"{few if paid else 'No round paid off.'} {left_out}"
+    drafted = [r for r in each if r.drafted]
+    if not drafted:
+        return left_out
+    paid = sum(len(r.outcome.emitted) * unit.unit_ms > _cost(r) for r in drafted)
+    every = paid == len(drafted)
+    ratio = "Every" if every else f"{paid:,} of {len(drafted):,}" if paid else "No"
+    plural = "" if every or not paid or len(drafted) == 1 else "s"
+    return f"{ratio} drafting round{plural} paid off. {left_out}"
 
 
 def _cost(r: Round) -> float:

@@ -7,7 +7,7 @@ from statistics import fmean, median
 from core.metrics import round_ms, speedup_with_prompt, tokens_per_pass
 from core.trace import Trace
 from viz.columns import rounds_drawn
-from viz.numbers import count, duration, rate
+from viz.numbers import count, duration, durations, rate
 from viz.payload import Run
 from viz.sentence import Strong, say
 
@@ -35,7 +35,7 @@ def _against_plain(trace: Trace) -> str:
     if not measured or not modelled:
         took = duration(sum(map(round_ms, trace.rounds)))
         return f"It took {took}; no plain step was timed, so there is nothing to compare it with."
-    times = f"{duration(measured)} against {duration(modelled)}"
+    times = " against ".join(durations(measured, modelled))
     ratio = modelled / measured
     slower = ratio < 1 - _EVEN
     reason = f"{_burden(trace) if slower else _balance(trace)}{_delays(trace)}."

@@ -9,6 +9,9 @@ from viz.reading import Reading
 # by the reason that drafting stopped before its first token
 _WHY_EMPTY = {
     "room": "One token was left to write, so a draft had no room.",
+    "plain": "",
+    "text_ended": "The words occur before, but the text ends behind them: nothing to copy.",
+    "draft_context": "The drafter's context is full.",
     "no_match": "The end of the text occurs nowhere before, so there was nothing to copy.",
 }
 
@@ -29,11 +32,8 @@ def headline(reading: Reading) -> str:
     drafted = f"{count(r.drafted, 'token')} drafted, {kept or 'none'} kept"
     if wrote:
         return f"{drafted}, 1 written by the target."
-    return (
-        f"{drafted}; the text ends inside the draft."
-        if r.outcome.origin == "none"
-        else f"{drafted}."
-    )
+    ends = r.outcome.origin == "none" and r is reading.trace.rounds[-1]
+    return f"{drafted}; the text ends inside the draft." if ends else f"{drafted}."
 
 
 def note(reading: Reading) -> str:
@@ -42,7 +42,8 @@ def note(reading: Reading) -> str:
     if reading.is_prompt:
         return "One pass of the target over the prompt gives the first token."
     if not r.drafted:
-        return _empty(r.stop.reason if r.stop else "")
+        drafts = any(other.drafted for other in reading.trace.rounds)
+        return _empty(r.stop.reason if r.stop and drafts else "")
     return f"{_lines_and_dots(reading)}{_stopped(reading)}"
 
 
@@ -88,7 +89,8 @@ def _stopped(reading: Reading) -> str:
 
 def _empty(reason: str) -> str:
     told = reason.replace("_", " ")
-    why = _WHY_EMPTY.get(reason) or f"{told.capitalize()}." if told not in ("", "none") else ""
+    known = f"{told.capitalize()}." if told not in ("", "none") else ""
+    why = _WHY_EMPTY.get(reason, known)
     return f"The target took one plain step. {why}".rstrip()
 
 

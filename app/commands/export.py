@@ -27,7 +27,7 @@ def execute(args: ExportArguments, surroundings: Surroundings) -> int:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that the old one stays until the new one is complete; raise CommandError."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    draft = path.with_name(f".{secrets.token_hex(8)}")
     try:
         draft.write_bytes(data)
         draft.replace(path)

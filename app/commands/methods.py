@@ -18,6 +18,8 @@ from core.registry import Method, methods
 _WIDEST = 100
 _HOW = f"Run one: {PROGRAM} run --method KEY --set NAME=VALUE --prompt TEXT"
 
+_LONGEST = 24  # letters of a default
+
 
 class Card(Struct, frozen=True):
     """A method, and how to set it."""
@@ -62,7 +64,7 @@ def told_card(found: Card, width: int) -> str:
     """Return a card as lines of at most `width` characters, where its words allow that."""
     kind = "lossless" if found.lossless else "lossy"
     lines = [
-        f"{found.key} · {found.name} · {found.family}, {kind}",
+        *_wrapped(f"{found.key} · {found.name} · {found.family}, {kind}", width, ""),
         *_wrapped(found.idea, width, "  "),
         *_wrapped(" · ".join(filter(None, (found.paper, found.url))), width, "  "),
     ]
@@ -73,7 +75,9 @@ def told_card(found: Card, width: int) -> str:
 
 
 def _set(parameter: Parameter) -> str:
-    return f"{parameter.name}={written(parameter.default)}"
+    default = written(parameter.default)
+    shown = default if len(default) <= _LONGEST else default[: _LONGEST - 1] + "…"
+    return f"{parameter.name}={shown}"
 
 
 def _told(parameter: Parameter) -> str:

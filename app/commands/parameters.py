@@ -36,6 +36,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
     choices: list[Json] | None = None
     description: str = ""
     only_with: tuple[str, str] | None = None  # matters only while another setting has a value
+    labels: dict[str, str] = {}  # how a page writes certain values; "" is the value none
 
 
 def parameters(config: type[BaseModel]) -> list[Parameter]:
@@ -101,6 +102,7 @@ def _parameter(name: str, schema: Schema) -> Parameter:
         maximum=part.get("maximum", part.get("exclusiveMaximum")),
         choices=_choices(part),
         description=str(schema.get("description", "")),
+        labels=cast("dict[str, str]", schema.get("labels", {})),
     )
 
 

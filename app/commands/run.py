@@ -40,7 +40,7 @@ class Ending:
 
 
 def execute(args: RunArguments, surroundings: Surroundings) -> int:
-    out = target_path(args.out, SUFFIXES) if args.out else None
+    out = target_path(args.out, SUFFIXES) if args.out is not None else None
     request = read_request(args)
     with Progress(sys.stderr) as progress:
         engine = _load(args, surroundings, progress)
@@ -51,10 +51,10 @@ def execute(args: RunArguments, surroundings: Surroundings) -> int:
         ending = decode(run, _shower(live) if shows else _counter(progress, request.max_new_tokens))
     trace = run.trace(ending.reason, ending.message)
     try:
-        if out:
-            _save(trace, out)
-    finally:
         _print(trace, args.json, live)
+    finally:
+        if out is not None:
+            _save(trace, out)
     if ending.message:
         raise CommandError(ending.message)
     return INTERRUPTED if ending.reason == "cancelled" else 0
@@ -65,7 +65,7 @@ def read_request(args: RunArguments) -> Request:
     method = get(args.method)
     settings = parse_settings(method, args.set)
     _check_drafter(method.name, method.configure(settings).model_dump(), args.draft)
-    for name in (args.model, args.draft or args.model):
+    for name in (args.model, args.model if args.draft is None else args.draft):
         _check_model(name)
     request = Request(
         prompt=prompt_text(args.prompt, sys.stdin),

@@ -9,6 +9,7 @@ from app.commands.errors import UsageError
 from core.trace import Trace
 from core.trace_io import read
 
+_LONGEST = 255  # bytes of a file name, on every usual disk
 SUFFIXES = (".json.gz", ".json")
 
 
@@ -28,6 +29,8 @@ def open_trace(name: str) -> Trace:
 def target_path(name: str, suffixes: tuple[str, ...]) -> Path:
     """Return the path of a file to write; raise UsageError where name or folder is wrong."""
     path = Path(name)
+    if len(path.name.encode()) > _LONGEST:
+        raise UsageError(f"The file name is longer than {_LONGEST} bytes.")
     if not path.name.endswith(suffixes) or path.name in suffixes:
         raise UsageError(f"The file name {name!r} must end with {' or '.join(suffixes)}.")
     if path.is_dir():

@@ -8,7 +8,9 @@ const address = (path) => new URL(`${prefix}/${path}`, document.baseURI).href;
 const traceAddress = (name, rest = "") => address(`traces/${encodeURIComponent(name)}${rest}`);
 
 async function ask(url, options) {
-  const answer = await fetch(url, options);
+  const answer = await fetch(url, options).catch(() => {
+    throw new Error("The server does not answer. What is on the page stays; start it again, then try once more.");
+  });
   const body = await answer.json();
   if (!answer.ok) throw new Error(body.error ?? `The server answered ${answer.status}.`);
   return body;
@@ -40,13 +42,22 @@ const orderOf = (name) => examples.find((one) => one.key === name)?.order ?? own
 function params() {
   if (examples.some((one) => one.key === shown)) return D.exampleParams(shown);
   const order = orderOf(shown);
+  if (own.get(shown)?.file) return D.exampleParams(null);
   return order ? D.orderParams(controls.compact(order), linkCharacters) : D.exampleParams(null);
 }
 
 const store = D.createStore({ fetchRounds });
+/** What a copied link leaves out, in words; empty where it carries everything. */
+function linkNote() {
+  if (own.get(shown)?.file) return "A link cannot carry a file: export the trace and send it.";
+  const cut = orderOf(shown)?.prompt.length > linkCharacters && !examples.some((one) => one.key === shown);
+  return cut ? "Link copied, without the prompt: it is too long for a link." : "";
+}
+
 const view = D.mountExplore(mount, {
   store,
   params,
+  linkNote,
   pages,
   plotly: library,
   side: false,
@@ -60,6 +71,14 @@ window.draftscope = view;
 
 const side = D.h("aside", { class: "ds-side", "aria-label": "What to run" });
 view.root.classList.add("ds-with-side");
+D.mountLab(view.root.querySelector(".ds-part-picture"), store, {
+  address: (tool) => address(`lab/${tool}`),
+  models: () => orderOf(shown)?.models ?? controls.read().models,
+});
+D.mountXray(view.root.querySelector(".ds-grid"), store, {
+  address: address("lab/xray"),
+  models: () => orderOf(shown)?.models ?? controls.read().models,
+});
 const narrow = matchMedia("(max-width: 860px)");
 
 /** The column stands beside the panels; on a narrow page it folds out below the method row. */
@@ -96,23 +115,35 @@ function show(name, { overview, rounds }, place) {
   mount.removeAttribute("aria-busy");
 }
 
-async function openTrace(name, place = {}) {
+let asked = 0; // what was asked for last is what is shown, whichever answer comes last
+
+/** Show what `fetched` brings, unless something else was asked for meanwhile. */
+async function bring(fetched, shows) {
+  const mine = ++asked;
   try {
-    show(name, await ask(traceAddress(name, place.round ? `?round=${place.round}` : "")), place);
+    const opened = await fetched();
+    if (mine === asked) shows(opened);
   } catch (error) {
-    say(D.states.error(error.message), "top");
+    if (mine === asked) say(D.states.error(error.message), "top");
   }
 }
 
-async function openFile(file) {
+const openTrace = (name, place = {}) =>
+  bring(
+    () => ask(traceAddress(name, place.round ? `?round=${place.round}` : "")),
+    (opened) => show(name, opened, place),
+  );
+
+function openFile(file) {
   const user = encodeURIComponent(window.__gradio_session_hash__ ?? "");
-  try {
-    const opened = await ask(address(`traces?user=${user}`), { method: "POST", body: file });
-    own.set(opened.overview.id, { title: opened.overview.title, order: null });
-    show(opened.overview.id, opened);
-  } catch (error) {
-    say(D.states.error(error.message), "top");
-  }
+  say(D.states.loading("Opening the file.", {}), "top");
+  return bring(
+    () => ask(address(`traces?user=${user}`), { method: "POST", body: file }),
+    (opened) => {
+      own.set(opened.overview.id, { title: opened.overview.title, order: opened.order, file: true });
+      show(opened.overview.id, opened);
+    },
+  );
 }
 
 element.addEventListener("dragover", (event) => event.preventDefault());
@@ -127,19 +158,22 @@ const live = D.followRuns(store, {
   fetchRounds,
   say,
   cancel: (name) => server.cancel(name),
+  alive: () => ask(address("alive"), { cache: "no-store" }),
+  open: (name) => openTrace(name),
   resume(name) {
     controls.setBusy(true);
     live.expect();
     trigger("resume", { name });
   },
   begin(name) {
+    asked += 1;
     if (!own.has(name)) own.set(name, { title: "", order: wanted });
     shown = name;
   },
   grow: drawShown,
   end(message) {
     controls.setBusy(false);
-    if (message.phase === "error" && !controls.setError(message.field, message.words)) {
+    if (message.phase === "error" && !(message.field && controls.setError(message.field, message.words))) {
       say(D.states.error(message.words), "top");
     }
   },
@@ -182,6 +216,10 @@ async function start() {
     return;
   }
   controls.setOrder(link.order);
+  if (link.cut) {
+    say(D.states.empty("The prompt was too long for this link: paste it on the left, then run.", { act: null }), "top");
+    return;
+  }
   say(D.states.empty("This link sets up a run. The recorded example stays until its first round arrives.", {
     label: "Run it",
     act: controls.start,

@@ -10,13 +10,17 @@
       ? values.join(" · ")
       : values.map((value) => String(value).replaceAll("\n", "\\n")).join(", ");
 
-  const shown = (value) => (Array.isArray(value) ? listed(value) : String(value ?? ""));
+  const plain = (value) => (Array.isArray(value) ? listed(value) : String(value ?? ""));
+
+  /** A value as the page writes it: some have words of their own, such as `off`. */
+  const shown = (value, spec) => (plain(value) !== "" && spec.labels[plain(value)]) || plain(value);
 
   const asNumber = (text) => (text !== "" && Number.isFinite(Number(text)) ? Number(text) : text);
 
   /** What a field's text means; what cannot be read goes on as text, and the server says what is allowed. */
   function meant(text, spec) {
-    const words = text.trim();
+    const named = Object.entries(spec.labels).find(([value, label]) => value !== "" && label === text.trim());
+    const words = named ? named[0] : text.trim();
     if (isNumber(spec)) return words === "" ? spec.default : asNumber(words);
     if (!spec.type.startsWith("list of ")) return text;
     if (words === "") return [];
@@ -31,7 +35,8 @@
   }
 
   function choice(spec, value, on) {
-    const options = spec.choices.map((one) => D.h("option", { value: one, selected: one === value }, one));
+    const options = spec.choices.map((one) =>
+      D.h("option", { value: one, selected: one === value }, spec.labels[one] ?? one));
     return D.h("select", { on }, options);
   }
 
@@ -42,10 +47,10 @@
       autocomplete: "off",
       spellcheck: "false",
       maxlength: 400,
-      placeholder: spec.type.startsWith("list of ") || spec.default === "" ? "none" : null,
+      placeholder: spec.labels[""] ?? (spec.type.startsWith("list of ") || spec.default === "" ? "none" : null),
       on,
     });
-    field.value = shown(value);
+    field.value = shown(value, spec);
     return field;
   }
 

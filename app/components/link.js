@@ -3,7 +3,7 @@
   "use strict";
 
   const PLAIN = { temperature: "t", top_k: "k", top_p: "p", seed: "seed", max_new_tokens: "n", stop: "stop" };
-  const OWN = ["example", "method", "prompt", "chat", ...Object.values(PLAIN), "target", "draft", "dtype", "device", "threads"];
+  const OWN = ["example", "method", "prompt", "cut", "chat", ...Object.values(PLAIN), "target", "draft", "dtype", "device", "threads"];
 
   const written = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
@@ -26,7 +26,8 @@
 
   /** Parameters that set up a run; `order` holds only what is unusual. A prompt longer than `most` is left out. */
   D.orderParams = (order, most) => {
-    const params = { ...cleared(), method: order.method, prompt: order.prompt.length <= most ? order.prompt : null, chat: order.chat ? null : "0" };
+    const fits = order.prompt.length <= most;
+    const params = { ...cleared(), method: order.method, prompt: fits ? order.prompt : null, cut: fits ? null : "1", chat: order.chat ? null : "0" };
     for (const [name, value] of Object.entries(order.sampling)) params[PLAIN[name]] = written(value);
     for (const [name, value] of Object.entries(order.models)) params[name] = written(value);
     for (const [name, value] of Object.entries(order.config)) params[`set.${name}`] = written(value);
@@ -42,6 +43,6 @@
     for (const [name, short] of Object.entries(PLAIN)) if (query.has(short)) order.sampling[name] = read(query.get(short));
     for (const name of ["target", "draft", "dtype", "device", "threads"]) if (query.has(name)) order.models[name] = query.get(name);
     for (const [name, value] of query) if (name.startsWith("set.")) order.config[name.slice(4)] = read(value);
-    return { order };
+    return { order, cut: query.get("cut") === "1" };
   };
 })((window.Draftscope = window.Draftscope ?? {}));

@@ -13,31 +13,58 @@
     scrub: [...(before?.scrub ?? []).slice(0, growth.at), ...growth.scrub],
   });
 
+  const PATIENCE = 5000; // milliseconds without a message before the server is asked whether it is there
+
+  const button = (words, act) => D.h("button", { class: "ds-button", type: "button", on: { click: act } }, words);
+
   /** How far a text is, with the way out; the strip itself shows that more is coming. */
-  const progress = (words, stop) =>
+  const progress = (words, stop, show = null) =>
     D.h("p", { class: "ds-running", role: "status" }, D.h("span", { class: "ds-note" }, words),
-      D.h("button", { class: "ds-button", type: "button", on: { click: stop } }, "Cancel"));
+      show && button("Show it", show), button("Cancel", stop));
 
   function loadingWords({ words, done, total }) {
     return total > 0 ? `${words}, ${Math.round(done / MEGA)} of ${Math.round(total / MEGA)} MB.` : `${words}.`;
   }
 
   /**
-   * Follow runs into `store`.
+   * Follow runs into `store`, as long as the run is what the page shows.
    *
-   * `fetchTrace(name)` and `fetchRounds(name, from, to)` bring what a lost message held; `say(state, place)` shows what
+   * `alive()` fails where the server is gone; `open(name)` shows a run again. `fetchTrace(name)` and `fetchRounds(name, from, to)` bring what a lost message held; `say(state, place)` shows what
    * happens; `cancel(name)` and `resume(name)` ask the server; `begin(name)` comes before a run's first round is shown,
    * `grow()` after each of its rounds, `end(message)` once.
    */
-  D.followRuns = (store, { fetchTrace, fetchRounds, say, cancel, resume, begin, grow, end }) => {
+  D.followRuns = (store, { fetchTrace, fetchRounds, say, cancel, alive, open, resume, begin, grow, end }) => {
     let run = null; // { name, next, overview }
     let wantsCancel = false;
     let chain = Promise.resolve();
+    let heard = 0;
+    let timer = null;
+
+    const onPage = () => store.overview?.id === run?.name;
+
+    /** Ask for a sign of life whenever no message came for a while. */
+    function watch() {
+      clearInterval(timer);
+      heard = Date.now();
+      timer = setInterval(() => {
+        if (Date.now() - heard > PATIENCE) alive().then(() => (heard = Date.now()), lose);
+      }, PATIENCE / 2);
+    }
+
+    /** The server is gone: what came so far stays, and nothing waits any longer. */
+    function lose() {
+      if (timer === null) return;
+      clearInterval(timer);
+      timer = null;
+      say(null);
+      if (run?.overview && onPage()) store.update({ ...run.overview, finished: true, finish: "The connection was lost." });
+      end({ phase: "error", field: "", words: "The connection to the server was lost. The tokens so far stay." });
+    }
 
     function stop() {
       wantsCancel = true;
       say(D.states.cancelled("Cancelling after this round."), "top");
-      if (run?.name) cancel(run.name);
+      if (run?.name) Promise.resolve(cancel(run.name)).catch(lose);
     }
 
     function tell(message) {
@@ -45,7 +72,11 @@
       if (wantsCancel && !OVER.has(phase)) return;
       if (phase === "waiting") say(D.states.loading(words || "Starting.", { cancel: stop }), "top");
       else if (phase === "loading") say(D.states.loading(loadingWords(message), { ...message, cancel: stop }), "top");
-      else if (phase === "decoding") say(progress(words, stop), "strip");
+      else if (phase === "decoding" && onPage()) say(progress(words, stop), "strip");
+      else if (phase === "decoding") say(progress(`A run goes on: ${words}`, stop, () => open(run.name)), "top");
+      else if (OVER.has(phase) && !onPage() && run.overview)
+        say(D.h("p", { class: "ds-running", role: "status" }, D.h("span", { class: "ds-note" }, "The run is over."),
+          button("Show it", () => open(run.name))), "top");
       else if (phase === "cancelled") {
         const { name } = run;
         say(D.states.cancelled(words, { resume: message.resumable ? () => resume(name) : null }), "top");
@@ -64,7 +95,7 @@
         from += page.length;
       }
       run.overview = { ...overview, finished: false };
-      store.update(run.overview, views);
+      if (onPage()) store.update(run.overview, views);
     }
 
     async function handle(message) {
@@ -75,14 +106,21 @@
       run.next = message.number + 1;
       if (message.number === 0 && wantsCancel) cancel(run.name);
       if (message.growth) {
-        begin(run.name);
+        const first = run.overview === null;
+        if (first) begin(run.name);
         if (lost) await catchUp();
         run.overview = grown(run.overview, message.growth);
-        store.update(run.overview, message.rounds);
-        grow();
+        if (first || onPage()) {
+          store.update(run.overview, message.rounds);
+          grow();
+        }
       }
       tell(message);
-      if (OVER.has(message.phase)) end(message);
+      if (OVER.has(message.phase)) {
+        clearInterval(timer);
+        timer = null;
+        end(message);
+      }
     }
 
     return {
@@ -90,10 +128,12 @@
       /** A run was asked for. */
       expect() {
         wantsCancel = false;
+        watch();
         say(D.states.loading("Starting.", { cancel: stop }), "top");
       },
       /** A message came; they are handled one after the other. */
       take(message) {
+        heard = Date.now();
         chain = chain.then(() => handle(message)).catch((error) => store.emit("trouble", error));
       },
     };

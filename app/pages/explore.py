@@ -14,6 +14,7 @@ from app.controls import Catalogue, catalogue
 from app.messages import Message
 from app.orders import ModelsOrder, OrderError, read_order
 from app.routes import PREFIX, assets
+from app.session import stranger
 from app.studio import Studio
 
 NAME = "Explore"
@@ -26,8 +27,8 @@ def explore(studio: Studio, pages: list[dict[str, str]]) -> None:
     def controls(_: object = None) -> Catalogue:
         return catalogue(limits, studio.engines.has(ModelsOrder()))
 
-    def cancel(name: str) -> None:
-        studio.runner.cancel(name)
+    def cancel(name: object) -> None:
+        studio.runner.cancel(str(name))
 
     explorer = Explorer(
         settings={
@@ -46,7 +47,8 @@ def explore(studio: Studio, pages: list[dict[str, str]]) -> None:
 
     async def run(event: gr.EventData, request: gr.Request) -> AsyncIterator[Message]:
         try:
-            order = read_order(getattr(event, "order", {}), limits)
+            wish = getattr(event, "order", None)
+            order = read_order(wish if isinstance(wish, dict) else {}, limits)
         except OrderError as error:
             yield {
                 "run": "",
@@ -56,11 +58,11 @@ def explore(studio: Studio, pages: list[dict[str, str]]) -> None:
                 "words": str(error),
             }
             return
-        async for message in studio.runner.run(request.session_hash or "", order):
+        async for message in studio.runner.run(request.session_hash or stranger(), order):
             yield message
 
     async def resume(event: gr.EventData) -> AsyncIterator[Message]:
-        async for message in studio.runner.resume(str(event.name)):
+        async for message in studio.runner.resume(str(getattr(event, "name", ""))):
             yield message
 
     # Gradio's queue lets all of them in: the runner has a line of its own, which lets one run at a

@@ -33,7 +33,8 @@
     const telling = overview.strip.find(
       (round, place) => overview.scrub[place]?.accepted >= 2 && round.rejected.length > 0,
     );
-    return (telling ?? overview.strip[0])?.index ?? null;
+    const refused = overview.strip.find((round) => round.rejected.length > 0);
+    return (telling ?? refused ?? overview.strip[1] ?? overview.strip[0])?.index ?? null;
   }
 
   /**
@@ -147,7 +148,10 @@
         take(overview);
         const newest = overview.strip[overview.strip.length - 1]?.index ?? null;
         events.emit("strip");
-        if (newest !== null && newest !== state.round && (state.following || state.round === null))
+        if (overview.finished && state.following) {
+          moveTo(tellingRound(overview), null);
+          state.following = false;
+        } else if (newest !== null && newest !== state.round && (state.following || state.round === null))
           moveTo(newest, null);
         return undefined;
       },

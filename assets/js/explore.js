@@ -154,8 +154,9 @@
    * Mount the page into `element`.
    *
    * Options: `store` (else one is made of `overview`, `rounds`, `fetchRounds`); `header`, `side`, `keys`, `address`
-   * (true) switch parts; `pages` and `exports` of the header; `params()` adds to the address; `onChange()` opens the
-   * controls on phones; `plotly` is a promise of the chart library (else the page's own).
+   * (true) switch parts; `pages` and `exports` of the header; `params()` adds to the address, `linkNote()` says what a
+   * link leaves out; `onChange()` opens the controls on phones; `plotly` is a promise of the chart library (else the
+   * page's own).
    * Gives `{root, store, player, exports, copyLink, help, destroy}`.
    */
   D.mountExplore = (element, given = {}) => {
@@ -167,6 +168,7 @@
       pages: [],
       exports: [],
       params: () => ({}),
+      linkNote: () => "",
       onChange: null,
       ...given,
     };
@@ -188,7 +190,11 @@
 
     const treeFigure = () => panels.tree.figure();
     const exports = exportEntries(store, root, plotly, treeFigure, options.exports);
-    const copyLink = () => D.copy(D.placeUrl(store, options.params()));
+    /** Copy the link; gives back what to say of it. */
+    const copyLink = async () => {
+      const done = await D.copy(D.placeUrl(store, options.params()));
+      return done ? options.linkNote() || "Link copied" : "Not copied";
+    };
     const stops = [D.wear(root), ...watchWidth(root, parts.main)];
     if (parts.header)
       stops.push(

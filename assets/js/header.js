@@ -133,11 +133,10 @@
     const link =
       copyLink &&
       action("Copy link", async () => {
-        const done = await copyLink();
-        link.textContent = done ? "Link copied" : "Not copied";
+        link.textContent = await copyLink();
         setTimeout(() => {
           link.textContent = "Copy link";
-        }, 1600);
+        }, Math.max(1600, 60 * link.textContent.length));
       });
     const small = [
       ...(copyLink ? [["Copy link", copyLink]] : []),

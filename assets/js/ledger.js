@@ -56,7 +56,7 @@
         type: "button",
         "data-node": dart.node,
         "data-number": dart.number,
-        "aria-label": `Dart ${dart.number}, ${D.plainText(dart.label)}: ${dart.verdict}`,
+        "aria-label": `${dart.greedy ? "Check" : "Dart"} ${dart.number}, ${D.plainText(dart.label)}: ${dart.verdict}`,
         on: {
           click: () => store.select({ node: dart.node }),
           pointerenter: (event) => event.pointerType !== "touch" && store.hover(dart.node),

@@ -3,6 +3,8 @@
   "use strict";
 
   const LONGEST = 24; // characters kept on one line when tokens abut: scripts without spaces must wrap
+  // scripts that put no spaces between words: a line may break before any of their tokens
+  const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
   const PIECE = 12; // characters of a piece of a token longer than that
 
   const KINDS = {
@@ -94,7 +96,7 @@
     return {
       put(element, label, joins) {
         const size = label ? D.characters(label.text).length : 0;
-        if (!group || !joins || length + size > LONGEST) {
+        if (!group || !joins || UNSPACED.test(label?.text ?? "") || length + size > LONGEST) {
           group = D.h("span", { class: "ds-group" });
           endBlock(BLOCK.most);
           add(group);

@@ -27,7 +27,7 @@
     ]);
     const tested = view.nodes.some((node) => node.tested);
     if (tested) entries.push(["", "ring: tested, full at p = 1"]);
-    if (view.darts.length) entries.push([D.h("b", null, "1 2 3"), "darts"]);
+    if (view.darts.length) entries.push([D.h("b", null, "1 2 3"), view.darts[0].greedy ? "checks" : "darts"]);
     return D.legend(entries);
   }
 

@@ -29,6 +29,13 @@ class DraftModelConfig(MethodConfig):
         title="Drafter",
         description="skip: the target without some layers; exit: its first layers only; "
         "model: a second model",
+        json_schema_extra={
+            "labels": {
+                "skip": "itself, some layers skipped",
+                "exit": "itself, early exit",
+                "model": "a second model",
+            }
+        },
     )
     skip_layers: tuple[Layer, ...] = Field(
         (12, 18),
@@ -47,9 +54,17 @@ class DraftModelConfig(MethodConfig):
         None,
         title="Draft temperature",
         description="Temperature of the drafter; empty: the target's",
+        json_schema_extra={"labels": {"": "as the target"}},
         ge=0,
-        le=3,
+        le=2,
     )
+
+    @property
+    def drafter_name(self) -> str:
+        """Return the drafter as files name it: `skip-12-18`, `exit-28`, `model`."""
+        if self.drafter == "skip":
+            return "-".join(map(str, ("skip", *self.skip_layers)))
+        return f"exit-{self.exit_layer}" if self.drafter == "exit" else "model"
 
 
 def model_drafter(
@@ -62,10 +77,12 @@ def model_drafter(
     """Return the drafter that `config` describes; raise ValueError when it needs a second model and
     there is none.
     """
+    opener, source = draft_opener(config, models)
+    return ModelDrafter(opener, shape, source, stops, draft_taps, config.draft_temperature)
 
-    def drafter_of(opener: Opener, source: str) -> ModelDrafter:
-        return ModelDrafter(opener, shape, source, stops, draft_taps, config.draft_temperature)
 
+def draft_opener(config: DraftModelConfig, models: Models) -> tuple[Opener, str]:
+    """Return what opens the drafter's session, and its name in the trace. Errors as above."""
     if config.drafter == "model":
         draft = models.draft
         if draft is None:
@@ -76,7 +93,7 @@ def model_drafter(
         def open_second(prompt: Sequence[int], target: Session) -> Session:
             return draft.open(prompt)
 
-        return drafter_of(open_second, "model")
+        return open_second, "model"
     if config.drafter == "skip":
         view, source = View(config.skip_layers, config.skip_layers), "skip"
     else:
@@ -85,4 +102,4 @@ def model_drafter(
     def open_view(prompt: Sequence[int], target: Session) -> Session:
         return view.open(target)
 
-    return drafter_of(open_view, source)
+    return open_view, source

@@ -30,7 +30,7 @@ MOST_PRUNED = 128  # nodes that a round's record keeps of those not offered
 
 
 @dataclass(slots=True)
-class _Growing:
+class Growing:
     """The draft under way. The session scores a tree of its own: the scored nodes only, in the
     order scored.
     """
@@ -54,6 +54,9 @@ class _Growing:
     def add(self, growth: Growth) -> None:
         self.tree = self.tree.extended(growth.parents, growth.tokens, growth.offers)
         self.frontier = list(growth.expand)
+
+    def schedule(self) -> None:
+        """Append the frontier to what the session scores next."""
         parents = [self.place[self.tree.parents[node]] for node in self.frontier]
         start = len(self.scored)
         self.scored = self.scored.extended(parents, [self.tree.tokens[n] for n in self.frontier])
@@ -102,18 +105,16 @@ class ModelDrafter:
             return Draft.empty(context.root, "draft_context")
         law, chance = self._law(context.law), dice.at("draft", len(context.tokens))
         root = DraftTree.root(context.root)
-        growing, grower = _Growing(root, root, {0: 0}), self._shape.begin(law.is_greedy)
-        stop = None
+        growing, grower = Growing(root, root, {0: 0}), self._shape.begin(law.is_greedy)
+        self._plant(growing, chance, context)
         while True:
             self._score(session, growing, law)
             grown = growing.grown(limit)
-            stop = next((s for policy in self._stops if (s := policy(grown)) is not None), None)
-            if stop is not None:
-                break
-            self._extend(growing, grower.grow(grown, chance))
-            if not growing.frontier:
-                break
-        return self._draft(growing, grower, stop, law)
+            growing.add(grower.grow(grown, chance))
+            stop = self._stopped(replace(grown, tree=growing.tree, frontier=growing.frontier))
+            if stop is not None or not growing.frontier:
+                return self._draft(growing, grower, stop, law)
+            growing.schedule()
 
     def observe(self, feedback: Feedback) -> None:
         session = self._open_session()
@@ -134,7 +135,7 @@ class ModelDrafter:
             raise ValueError("begin a sequence before drafting")
         return self._session
 
-    def _score(self, session: Session, growing: _Growing, law: Law) -> None:
+    def _score(self, session: Session, growing: Growing, law: Law) -> None:
         known = sum(map(len, growing.q))
         scores = session.score(growing.scored, known, self._draft_taps)
         growing.logits.append(scores.logits)
@@ -145,13 +146,18 @@ class ModelDrafter:
         growing.forwards += 1
         growing.sublayers += scores.ran
 
-    def _extend(self, growing: _Growing, growth: Growth) -> None:
-        growing.add(growth)
+    def _plant(self, growing: Growing, dice: Dice, context: Context) -> None:
+        """Add what is known before the drafter runs; nothing, as a rule."""
+
+    def _stopped(self, grown: Grown) -> Stop | None:
+        if not grown.frontier:
+            return None
+        return next((stop for policy in self._stops if (stop := policy(grown)) is not None), None)
 
     def _law(self, law: Law) -> Law:
         return law if self._temperature is None else replace(law, temperature=self._temperature)
 
-    def _draft(self, growing: _Growing, grower: Grower, stop: Stop | None, law: Law) -> Draft:
+    def _draft(self, growing: Growing, grower: Grower, stop: Stop | None, law: Law) -> Draft:
         """Return the draft of what the policy keeps of the grown tree."""
         grown = growing.grown(0)
         done = grower.finish(grown)

@@ -26,7 +26,12 @@ class Config(MethodConfig):
         description="transformers: sizes 2 to 1; original: sizes 3 to 1, all or nothing",
     )
     ngram: int = Field(
-        0, title="Longest n-gram", description="0: the convention's own (2 or 3)", ge=0, le=16
+        0,
+        title="Longest n-gram",
+        description="0: the convention's own (2 or 3)",
+        ge=0,
+        le=16,
+        json_schema_extra={"labels": {"0": "as published"}},
     )
     length: int = Field(
         10, title="Copied tokens", description="At most this many per round", ge=1, le=32
@@ -36,6 +41,9 @@ class Config(MethodConfig):
         title="Which match",
         description="leftmost is published; rightmost is the latest one",
     )
+
+    def most_nodes(self) -> int:
+        return self.length
 
 
 @method(

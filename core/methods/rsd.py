@@ -40,6 +40,9 @@ class Config(DraftModelConfig):
             raise ValueError(f"it would have {nodes:,} nodes, and {MAX_NODES} are allowed")
         return tree
 
+    def most_nodes(self) -> int:
+        return node_count(self.tree)
+
 
 @method(
     "rsd",

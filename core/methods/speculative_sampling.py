@@ -12,16 +12,20 @@ arXiv 2302.01318.
 The papers draft with a second model. Here the default drafter is the target itself without layers
 12 and 18, on the target's own keys and values, so that the method runs on any single model; drafter
 "model" is the papers' setting. The draft uses the target's temperature, top-k and top-p. Length 4
-is Chen's; Leviathan sweeps 3 to 10. `confidence` is the stop rule of assisted decoding in
-transformers, off by default.
+is Chen's; Leviathan sweeps 3 to 10. `confidence` and `schedule` are the stop rule and the lengths
+of assisted decoding in transformers, off by default.
 """
+
+from typing import Literal
 
 from pydantic import Field
 
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, model_drafter
 from core.registry import Models, method
+from core.shapes.base import TreePolicy
 from core.shapes.levels import Levels
+from core.shapes.schedule import LONGEST, Scheduled
 from core.shapes.stops import Confidence
 from core.verify.rejection import RecursiveRejection
 
@@ -30,13 +34,22 @@ class Config(DraftModelConfig):
     length: int = Field(
         4, title="Draft length", description="Tokens drafted per round", ge=1, le=32
     )
+    schedule: Literal["constant", "heuristic"] = Field(
+        "constant",
+        title="Schedule",
+        description="heuristic: 2 longer after a draft kept whole, else 1 shorter",
+    )
     confidence: float = Field(
         0.0,
         title="Stop below",
         description="Stop drafting once the drafter gave its token less than this; 0 = never",
+        json_schema_extra={"labels": {"0": "never", "0.0": "never"}},
         ge=0,
         le=1,
     )
+
+    def most_nodes(self) -> int:
+        return self.length if self.schedule == "constant" else LONGEST
 
 
 @method(
@@ -52,5 +65,7 @@ class Config(DraftModelConfig):
 )
 def build(config: Config, models: Models) -> Decoder:
     stops = [Confidence(config.confidence)] if config.confidence else []
-    shape = Levels((1,) * config.length)
+    shape: TreePolicy = Levels((1,) * config.length)
+    if config.schedule == "heuristic":
+        shape = Scheduled(config.length)
     return Decoder(model_drafter(config, models, shape, stops), RecursiveRejection())

@@ -63,7 +63,7 @@ class Session(Protocol):
         ...
 
     def keep(self, path: Sequence[int]) -> None:
-        """Leave the scored nodes of `path` (root first) in the cache, drop every other node."""
+        """Leave the scored nodes of `path` (root first, or none) in the cache, drop every other."""
         ...
 
 

@@ -74,13 +74,16 @@ def busy_cores() -> float:
 
 
 def choose_threads(wish: str | int = AUTO, busy: Callable[[], float] = busy_cores) -> int:
-    """Return the number of threads to compute with: `wish`, or as many as cores are idle now.
+    """Return the number of threads to compute with: `wish`, or as many as cores are idle now, and
+    at most OMP_NUM_THREADS where that is set.
 
     At least one. One too many costs more than one too few: a thread without a core of its own holds
     up all others at every barrier. Raises ModelError for a number that is not 1 to all cores.
     """
     if wish == AUTO:
-        return max(1, count_cores() - math.ceil(busy() - 0.25))
+        idle = max(1, count_cores() - math.ceil(busy() - 0.25))
+        stated = os.environ.get("OMP_NUM_THREADS", "")
+        return min(idle, int(stated)) if stated.isdecimal() and int(stated) else idle
     most = os.cpu_count() or 1
     if not str(wish).isdecimal() or not 1 <= int(wish) <= most:
         raise ModelError(f"Threads are auto or a number from 1 to {most}, not {wish!r}.")

@@ -154,7 +154,7 @@ class HFSession:
 
     @torch.inference_mode()
     def keep(self, path: Sequence[int]) -> None:
-        if not path or path[0] != 0 or any(not 0 <= node < self._scored for node in path):
+        if (path and path[0] != 0) or any(not 0 <= node < self._scored for node in path):
             raise ValueError("a kept path begins at the root and holds scored nodes only")
         self._cache.move([self._committed + node for node in path], self._committed)
         self._committed += len(path)

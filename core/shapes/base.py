@@ -31,7 +31,7 @@ class Grown:
     q: Tensor
     logits: Tensor
     rows: Mapping[int, int]
-    frontier: Sequence[int]  # nodes scored last
+    frontier: Sequence[int]  # nodes scored last; to a stop rule, the new ones to be scored next
     limit: int  # deepest level allowed
     features: Mapping[int, Tensor] = field(default_factory=lambda: dict[int, Tensor]())
 
@@ -113,7 +113,7 @@ class StopPolicy(Protocol):
     """
 
     def __call__(self, grown: Grown) -> Stop | None:
-        """Return why drafting ends before the frontier's children are drawn, or None."""
+        """Return why drafting ends before the frontier is scored, or None."""
         ...
 
     def extras(self, grown: Grown) -> tuple[Extras, ...]:

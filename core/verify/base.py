@@ -62,8 +62,8 @@ class Outcome:
         if count == len(self.path):
             return replace(self, final=None, origin="none")
         path = self.path[:count]
-        last = path[-1] if path else -1
-        made = next((i for i, c in enumerate(self.checks) if c.passed and c.node == last), -1)
+        tests = [i for i, check in enumerate(self.checks) if check.node in path]
+        made = max(tests, default=-1)
         relaxed = tuple(node for node in self.relaxed if node in path)
         return Outcome(path, None, "none", self.checks[: made + 1], relaxed)
 

@@ -57,7 +57,7 @@ REFUSED = {
     "no levels": ({"method": "rsd", "config": {"tree": []}}, "config.tree", "at least 1 item"),
     "a large tree": (
         {"method": "rsd", "config": {"tree": [8, 8]}},
-        "config.tree",
+        "config",
         "72 nodes a round; 30 are allowed",
     ),
     "a huge tree": (

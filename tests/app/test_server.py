@@ -127,7 +127,7 @@ def test_a_file_opens_like_an_example(url: str) -> None:
     opened = httpx.post(f"{url}/draftscope/traces?user=u", content=dumps(trace)).json()
     name = opened["overview"]["id"]
     again = httpx.get(f"{url}/draftscope/traces/{name}").json()
-    assert again == opened
+    assert again == {name: part for name, part in opened.items() if name != "order"}
     assert loads(httpx.get(f"{url}/draftscope/traces/{name}/trace.json.gz").content) == trace
 
 
@@ -168,6 +168,34 @@ def test_examples_are_listed_and_shown(client: Client) -> None:
     listed = client.predict(api_name="/example")
     assert listed["examples"]["sky"] == "Why the sky is blue"
     assert client.predict("sky", api_name="/example")["id"] == "sky"
+
+
+def test_rounds_of_every_recording_come_through_the_client(client: Client) -> None:
+    """A chart's `path` would be a file to fetch for it, so that charts are left out."""
+    for key in client.predict(api_name="/example")["examples"]:
+        views = client.predict(key, 0, 8, api_name="/rounds")
+        assert [view["index"] for view in views] == list(range(len(views)))
+
+
+def test_callers_without_a_name_do_not_push_each_other_s_traces_out(url: str) -> None:
+    data = dumps(sample_traces.chain())
+    names = [
+        httpx.post(f"{url}/draftscope/traces", content=data).json()["overview"]["id"]
+        for _ in range(10)
+    ]
+    assert all(httpx.get(f"{url}/draftscope/traces/{name}").status_code == 200 for name in names)
+
+
+def test_an_opened_file_brings_the_order_that_would_make_it_again(url: str) -> None:
+    trace = sample_traces.chain()
+    order = httpx.post(f"{url}/draftscope/traces", content=dumps(trace)).json()["order"]
+    assert order["prompt"] == trace.prompt.text
+    assert (order["method"], order["config"]) == (trace.method, trace.config)
+
+
+def test_the_server_says_that_it_is_alive(url: str) -> None:
+    answer = httpx.get(f"{url}/draftscope/alive")
+    assert (answer.json(), answer.headers["cache-control"]) == ({}, "no-store")
 
 
 @pytest.mark.parametrize(

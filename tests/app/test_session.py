@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from app.limits import Limits
 from app.session import Shelf, numbers
+from core.extras import LayersExtras
 from tests import sample_traces
 
 TRACE = sample_traces.chain()
@@ -51,6 +54,26 @@ def test_the_newest_trace_stays_even_if_it_is_too_large() -> None:
     shelf = Shelf(Limits(stored_numbers=1))
     (name,) = filled(shelf, "anna", 1)
     assert shelf.get(name)
+
+
+def test_words_and_method_blocks_weigh_as_well() -> None:
+    base = numbers(TRACE)
+    words = dict.fromkeys(range(10000, 20000), b"x" * 64)
+    assert numbers(replace(TRACE, vocabulary={**TRACE.vocabulary, **words})) >= base + 50_000
+    block = LayersExtras(
+        total=9, skipped_attention=list(range(9)), skipped_mlp=[], exit_layer=None, shared=0
+    )
+    r = replace(TRACE.rounds[1], extras=[block] * 10)
+    assert numbers(replace(TRACE, rounds=[*TRACE.rounds[:1], r])) > numbers(
+        replace(TRACE, rounds=list(TRACE.rounds[:2]))
+    )
+
+
+def test_there_is_a_bound_on_how_many_traces_all_users_have() -> None:
+    shelf = Shelf(Limits(stored_traces=5))
+    for user in range(20):
+        filled(shelf, f"user {user}", 1)
+    assert len(shelf) == 5
 
 
 def test_what_runs_is_never_dropped() -> None:

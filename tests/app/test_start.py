@@ -137,7 +137,13 @@ def test_only_a_space_listens_to_the_world(
     assert address(environ) == expected
 
 
-@pytest.mark.parametrize("text", ["", "x", "0", "65536", "-1"])
+def test_an_empty_variable_counts_as_none_and_is_taken_out() -> None:
+    environ = {"GRADIO_SERVER_PORT": "", "GRADIO_SERVER_NAME": ""}
+    assert address(environ) == ("127.0.0.1", 7860)
+    assert environ == {}
+
+
+@pytest.mark.parametrize("text", ["x", "0", "65536", "-1"])
 def test_a_port_that_is_no_port_is_refused(text: str) -> None:
     with pytest.raises(SystemExit, match="1 to 65535"):
         address({"GRADIO_SERVER_PORT": text})

@@ -235,7 +235,9 @@ def test_a_wrong_link_opens_the_first_example(site: Site, wrong: str) -> None:
 def test_the_fields_are_those_of_the_method(site: Site) -> None:
     page = site.open("?example=sky")
     titles = page.locator(".ds-side section:has(h3:text-is('Draft')) .ds-set > span:first-child")
-    assert titles.all_text_contents() == ["Drafter", "Skipped layers", "Exit layer", "Tree"]
+    assert titles.all_text_contents() == [
+        "Drafter", "Skipped layers", "Exit layer", "Draft temperature", "Tree"
+    ]  # fmt: skip
     assert page.input_value("[data-field='config.tree'] input") == "4 · 2 · 2"
     page.select_option("#ds-method", "prompt_lookup")
     assert titles.all_text_contents() == [

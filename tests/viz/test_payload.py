@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 
 import msgspec
@@ -17,10 +16,7 @@ from core.validate import validate
 from tests.sample_traces import (
     ALL,
     World,
-    big_tree,
     chain,
-    huge_tree,
-    long_run,
     rescaled,
     tree,
 )
@@ -242,25 +238,6 @@ def test_hardest_tokens_are_refused_ones_that_the_draft_trusted_most(
 
 def test_all_that_is_stored_is_over_however_it_ended() -> None:
     assert all(overview(make())["finished"] for make in ALL.values())
-
-
-def _best(action: Callable[[], object], times: int = 5) -> float:
-    spent: list[float] = []
-    for _ in range(times):
-        start = time.perf_counter()
-        action()
-        spent.append(time.perf_counter() - start)
-    return min(spent)
-
-
-def test_views_are_fast() -> None:
-    run = long_run()
-    assert len(run.rounds) == 1001
-    assert _best(lambda: overview(run)) < 0.5
-    assert _best(lambda: round_view(run, 999)) < 0.003
-    big, huge = big_tree(), huge_tree()
-    assert _best(lambda: round_view(big, 3)) < 0.02
-    assert _best(lambda: round_view(huge, 1), 2) < 0.4
 
 
 def test_views_need_neither_models_nor_charts() -> None:

@@ -167,8 +167,8 @@ def test_scalars_as_designed() -> None:
     assert at(by_hand.five_darts(), 1)["scalars"] == [
         ("Overlap Σ min(p, q)", ".651"),
         ("Left over", ".349"),
-        ("Entropy p, nats", "1.94"),
-        ("Entropy q, nats", "3.15"),
+        ("Entropy p at T 1, nats", "1.94"),
+        ("Entropy q at T 1, nats", "3.15"),
         ("KL(q‖p), nats", "0.50"),
         ("Target's top in q", "rank 1"),
     ]

@@ -122,8 +122,8 @@ def _layout(copy: _Copy) -> dict[str, object]:
     room = max(1.0, (last - copy.start) * 0.03)
     x: dict[str, object] = {
         "range": [copy.start - room, last + room],
-        "tickvals": [copy.start, copy.end],
-        "ticktext": [f"{copy.start:,}", f"{copy.end:,}"],
+        "tickvals": [copy.begin, copy.end],
+        "ticktext": [f"{copy.begin:,}", f"{copy.end:,}"],
     }
     y: dict[str, object] = {"range": [-0.25, 1.1], "showticklabels": False}
     figure = layout(84, (8, 8, 4, 20), {"xaxis": x, "yaxis": y})

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.trace import Check
-from viz.laws import laws_at, remains_at
+from viz.laws import laws_before, remains_after
 from viz.numbers import probability
 from viz.payload import Film, FilmCell, FilmFrame, FilmRow, NodeState, Picture
 from viz.reading import OWN, Reading
@@ -34,12 +33,12 @@ class _Frame:
 
 def draw(reading: Reading) -> Picture | None:
     """Return the film of a round, if a node had two children tried."""
-    if reading.greedy:
+    if reading.greedy or not reading.round.residuals:
         return None
     visited = _visited(reading)
-    if not any(len(checks) > 1 for checks in visited.values()):
+    if not any(len(places) > 1 for places in visited.values()):
         return None
-    strips = [(node, _frames(reading, checks)) for node, checks in visited.items()]
+    strips = [(node, _frames(reading, places)) for node, places in visited.items()]
     shot = [(node, frames) for node, frames in strips if len(frames) > 1]
     if not shot:
         return None
@@ -63,24 +62,24 @@ def draw(reading: Reading) -> Picture | None:
     }
 
 
-def _visited(reading: Reading) -> dict[int, list[Check]]:
-    found: dict[int, list[Check]] = {}
-    for check in reading.round.checks:
-        found.setdefault(reading.parent(check.node), []).append(check)
+def _visited(reading: Reading) -> dict[int, list[int]]:
+    """Return the places of the checks made at each visited node."""
+    found: dict[int, list[int]] = {}
+    for place, check in enumerate(reading.round.checks):
+        found.setdefault(reading.parent(check.node), []).append(place)
     return found
 
 
-def _frames(reading: Reading, checks: Sequence[Check]) -> list[_Frame]:
+def _frames(reading: Reading, places: Sequence[int]) -> list[_Frame]:
     """Return a frame per dart at one node, and one for the law after the last miss."""
     frames: list[_Frame] = []
-    for place, check in enumerate(checks):
-        laws = laws_at(reading, check.node)
+    for place in places:
+        laws, node = laws_before(reading, place), reading.round.checks[place].node
         if laws is None:
             return []
-        number = reading.check_of[check.node] + 1
-        token, state = reading.token(check.node), state_of(reading, check.node)
-        frames.append(_Frame(number, place > 0, laws.p, token, state))
-    remains = remains_at(reading, checks[-1].node)
+        token, state = reading.token(node), state_of(reading, node)
+        frames.append(_Frame(place + 1, place > places[0], laws.p, token, state))
+    remains = remains_after(reading, places[-1])
     if remains is not None and reading.own is not None:
         own = state_of(reading, OWN)
         frames.append(_Frame(None, True, remains.mass, reading.own, own))

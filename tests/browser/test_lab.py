@@ -1,0 +1,151 @@
+"""The Lab of the running app in a real browser, with a toy for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from app.ui import App
+from tests.app.served import served
+from tests.app.toys import ToyEngines
+from tests.browser.conftest import Replays
+from tests.browser.test_explore import Site, run, state
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:gradio"),
+]
+
+READY = """() => {
+  const lab = document.querySelector('.ds-part-ask');
+  return lab.querySelector('.ds-rung') && lab.querySelector('.ds-verdict svg')
+    && !lab.querySelector('.ds-waiting, .ds-lab-busy, .ds-lab-state > *');
+}"""
+SUMMARY = ".ds-part-ask summary"
+SIZES = {"desk": (1300, 900), "phone": (375, 800)}
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[tuple[App, str]]:
+    with served(ToyEngines(load_seconds=0.3)) as found:
+        yield found
+
+
+@pytest.fixture
+def site(chromium: Browser, running: tuple[App, str]) -> Iterator[Site]:
+    """Give the site; fail the test afterwards if a page complained or asked another host."""
+    found = Site(chromium, *running)
+    yield found
+    for context in chromium.contexts:
+        context.close()
+    assert found.faults == []
+
+
+def opened(page: Page) -> None:
+    """Open the Lab over a run of the toy, and wait for both tools."""
+    run(page, "Why?")
+    page.locator(SUMMARY).press("Enter")
+    page.wait_for_function(READY)
+
+
+def standard(page: Page) -> str:
+    return page.locator(".ds-part-ask .ds-rung .ds-number").first.inner_text()
+
+
+def test_a_recording_offers_to_load_the_model_and_loads_none_before(site: Site) -> None:
+    page = site.open()
+    assert page.locator(".ds-part-ask details").get_attribute("open") is None
+    page.locator(SUMMARY).press("Enter")
+    offer = page.locator(".ds-part-ask").get_by_role("button", name="Load the model and compute")
+    expect(offer).to_be_visible()
+    expect(page.locator(".ds-part-ask .ds-lab-offer")).to_contain_text(
+        "This loads the model first: SmolLM2"
+    )
+    assert page.locator(".ds-part-ask .ds-button:visible").count() == 1
+    engines = site.app.studio.engines
+    assert isinstance(engines, ToyEngines)
+    assert engines.loads == 0
+    offer.click()  # a toy cannot answer for another model
+    expect(page.locator(".ds-part-ask .ds-state-error")).to_contain_text("was made with SmolLM2")
+    assert engines.loads == 1
+
+
+def test_the_ladder_follows_its_slider_and_says_what_a_rule_does(site: Site) -> None:
+    page = site.open()
+    opened(page)
+    rungs = page.locator(".ds-part-ask .ds-rung")
+    assert rungs.count() == 13
+    before = page.locator(".ds-part-ask .ds-rung .ds-number").all_inner_texts()
+    one = standard(page)
+    shown = state(page, "round")
+    slider = page.locator(".ds-part-ask").get_by_label("Drafts").first
+    slider.press("End")
+    assert page.locator(".ds-part-ask .ds-lab-slider output").first.inner_text() == "8"
+    assert page.locator(".ds-part-ask .ds-rung .ds-number").all_inner_texts() != before
+    assert standard(page) == one  # one draft is one draft
+    assert state(page, "round") == shown  # keys of the slider step no round
+    rungs.nth(3).focus()
+    words = page.locator(".ds-part-ask .ds-rung-words")
+    expect(words).to_contain_text("K-SEQ: Try the drafts in order")
+
+
+def test_the_verdict_turns_with_a_mistake_and_back(site: Site) -> None:
+    page = site.open()
+    opened(page)
+    verdict = page.locator(".ds-verdict")
+    expect(verdict).to_have_attribute("data-verdict", "kept")
+    page.get_by_label("Temperature on one side").check()
+    expect(verdict).to_have_attribute("data-verdict", "broken")
+    expect(verdict).to_contain_text("does not follow p")
+    page.get_by_label("None", exact=True).check()
+    expect(verdict).to_have_attribute("data-verdict", "kept")
+    page.get_by_role("button", name="Throw again").click()
+    page.wait_for_function(READY)
+    expect(verdict).to_contain_text("from it")
+    assert page.locator(".ds-lab-plot svg").count() == 1
+    assert "Total variation after 100 to 20,000 rounds" in str(
+        page.locator(".ds-lab-plot").get_attribute("aria-label")
+    )
+
+
+def test_the_lab_follows_the_selected_node(site: Site) -> None:
+    page = site.open()
+    opened(page)
+    head = page.locator(".ds-part-ask .ds-lab-where .ds-rule")
+    first = head.inner_text()
+    assert first.endswith(f"in round {state(page, 'round')}")
+    page.evaluate(
+        """() => {
+          const { store } = draftscope;
+          const deep = store.view.nodes.find((node) => node.depth === 2 && node.id > 0);
+          store.select({ node: deep.id });
+        }"""
+    )
+    expect(head).not_to_have_text(first)
+    page.wait_for_function(READY)
+    page.keyboard.press("Home")
+    expect(head).to_contain_text("in round 0")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_page_and_no_token_is_markup(
+    site: Site, size: str, scheme: str
+) -> None:
+    page = site.open(size=SIZES[size], scheme=scheme)
+    if size == "phone":
+        page.get_by_role("button", name="Change").click()
+    opened(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+    assert page.locator(".ds-part-ask img").count() == 0
+    narrow = page.evaluate(
+        """() => [...document.querySelectorAll('.ds-rung-name, .ds-mistakes span')]
+          .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"""
+    )
+    assert narrow == []
+
+
+def test_a_replay_has_no_lab(replays: Replays) -> None:
+    assert replays.open("tree").locator(".ds-part-ask").count() == 0

@@ -1,0 +1,127 @@
+"""SVIP stops where the sheet says, keeps the token that tripped it, and costs no extra forward."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import pytest
+import torch
+
+from core.decode import decode, start
+from core.dice import SeededDice
+from core.laws import Law
+from core.models.toy import ToyModel
+from core.registry import Models, get
+from core.shapes.base import Grown
+from core.shapes.entropy import EntropyStop
+from core.shapes.schedule import LONGEST, Scheduled
+from core.shapes.stops import Confidence
+from core.tree import DraftTree
+from tests.exactness import TOLERANCE, error
+from tests.toys import WORLDS
+
+
+def after(law: list[float]) -> Grown:
+    """Return a draft whose one token was drawn from `law`."""
+    q = torch.tensor([law], dtype=torch.float64)
+    return Grown(DraftTree.root(0).extended([0], [0]), q, q.log(), {0: 0}, [1], 9)
+
+
+@pytest.mark.parametrize(
+    ("law", "entropy", "stops"),
+    [
+        ([0.99, 0.01], 0.0560, False),
+        ([0.9, 0.1], 0.32508, False),
+        ([0.8, 0.2], 0.5004, False),
+        ([0.7, 0.2, 0.1], 0.80182, True),
+    ],
+)
+def test_the_code_s_rule_stops_as_the_sheet_lists(
+    law: list[float], entropy: float, stops: bool
+) -> None:
+    made = EntropyStop()(after(law))
+    assert -sum(x * log(x) for x in law) == pytest.approx(entropy, abs=1e-4)
+    assert (made is not None) == stops
+    if made is not None:
+        assert made.value == pytest.approx(sqrt(0.15 * entropy), abs=1e-4)
+        assert made.threshold == 0.3
+
+
+def test_the_two_readings_of_the_threshold_differ() -> None:
+    law = after([0.9, 0.1])
+    assert EntropyStop(scale=0.15)(law) is None
+    assert EntropyStop(scale=1.0)(law) is not None
+
+
+def test_a_sure_drafter_never_stops_and_zeros_have_no_entropy() -> None:
+    assert EntropyStop(threshold=0.0)(after([1.0, 0.0])) is None
+
+
+def test_the_bound_of_the_sheet_s_first_fixture() -> None:
+    p, q = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]
+    own = -sum(x * log(x) for x in q)
+    cross = -sum(x * log(y) for x, y in zip(q, p, strict=True))
+    assert own == pytest.approx(1.02965, abs=1e-5)
+    assert cross == pytest.approx(1.30454, abs=1e-5)
+    assert 1 - sqrt((cross - own) / 2) == pytest.approx(0.62927, abs=1e-5)
+    assert 1 - sqrt(0.15 * own) == pytest.approx(0.6070, abs=1e-4)
+    assert 1 - sqrt(0.18 * own) == pytest.approx(0.5695, abs=1e-4)
+
+
+def rounds(threshold: float) -> list[tuple[int, int, str]]:
+    """Return drafted tokens, draft forwards and stop of each round over flat laws."""
+    flat = ToyModel(lambda _: [0.25] * 4, 4)
+    decoder = get("svip").build({"drafter": "model", "threshold": threshold}, Models(flat, flat))
+    state = start([0], flat, decoder, Law(1.0), 60)
+    made = [r for r in decode(state, SeededDice(3), lambda: 0.0) if r.drafted]
+    return [(r.drafted, r.cost.draft_forwards, r.stop.reason if r.stop else "") for r in made]
+
+
+def test_the_uncertain_token_stays_and_nothing_is_run_behind_it() -> None:
+    assert set(rounds(0.3)[:-1]) == {(1, 1, "entropy")}
+
+
+def test_a_threshold_out_of_reach_drafts_to_the_end() -> None:
+    assert all(stop == "length" for _, _, stop in rounds(4.0))
+
+
+@pytest.mark.parametrize("world", ["different laws", "zeros in both laws"])
+def test_stopping_by_entropy_keeps_the_law(world: str) -> None:
+    values = {"drafter": "model", "length": 2, "threshold": 0.33}
+    toy = WORLDS[world](2)
+    assert error(lambda models: get("svip").build(values, models), toy, Law(1), 2) < TOLERANCE
+
+
+def test_the_schedule_grows_by_two_and_shrinks_by_one_within_its_bounds() -> None:
+    lengths = Scheduled(4)
+    lengths.observe(4, 4)
+    assert lengths.length == 6
+    lengths.observe(2, 6)
+    assert lengths.length == 5
+    for _ in range(9):
+        lengths.observe(0, 5)
+    assert lengths.length == 1
+    for _ in range(40):
+        lengths.observe(lengths.length, lengths.length)
+    assert lengths.length == LONGEST
+
+
+def test_the_schedule_runs_in_a_round_and_keeps_the_law() -> None:
+    values = {"drafter": "model", "length": 1, "schedule": "heuristic"}
+    method = get("speculative_sampling")
+    toy = WORLDS["different laws"](2)
+    assert error(lambda models: method.build(values, models), toy, Law(1), 2) < TOLERANCE
+    same = ToyModel(lambda _: [0.0, 1.0], 2)
+    state = start([0], same, method.build(values, Models(same, same)), Law(1.0), 40)
+    drafted = [r.drafted for r in decode(state, SeededDice(0), lambda: 0.0) if r.drafted]
+    assert drafted[:4] == [1, 3, 5, 7]
+
+
+def test_confidence_is_that_of_temperature_one_where_the_law_in_use_is_certain() -> None:
+    tree = DraftTree.root(0).extended([0], [0])
+    logits = torch.tensor([[0.5, 0.3, 0.2]], dtype=torch.float64).log()
+    for q in (Law(0)(logits), Law(1)(logits)):
+        stop = Confidence(0.6)(Grown(tree, q, logits, {0: 0}, [1], 9))
+        assert stop is not None
+        assert stop.value == pytest.approx(0.5, abs=1e-6)
+        assert Confidence(0.4)(Grown(tree, q, logits, {0: 0}, [1], 9)) is None

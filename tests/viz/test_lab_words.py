@@ -1,0 +1,100 @@
+"""What the Lab says: numbers as text, exact and estimated told apart, verdicts in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests import sample_traces
+from viz.lab.ladder import ladder, no_ladder
+from viz.lab.rounds import ROWS, Measured, mistakes, rounds, verdict_words
+from viz.lab.where import Apart, where
+from viz.payload import Label
+from viz.sentence import plain
+
+
+def test_a_ladder_keeps_the_order_and_leaves_out_what_is_not_known() -> None:
+    rungs = [
+        {"one/standard": (0.5, None), "distinct/recursive": (0.61, 0.0004), "other": (1.0, None)},
+        {"one/standard": (0.5, None), "distinct/recursive": (0.72, 0.002), "other": (1.0, None)},
+    ]
+    found = ladder(rungs, 9)
+    assert [group["head"] for group in found["groups"]] == [
+        "One draft",
+        "Drawn without replacement",
+    ]
+    assert found["drafts"] == 2
+    exact, estimate = (group["rows"][0] for group in found["groups"])
+    assert [bar["text"] for bar in exact["bars"]] == [".500", ".500"]
+    assert exact["bars"][0]["note"] == "exact"
+    assert [bar["text"] for bar in estimate["bars"]] == ["≈ .610", "≈ .720"]
+    assert [bar["note"] for bar in estimate["bars"]] == [
+        "estimated, within <.001",
+        "estimated, within .002",
+    ]
+
+
+def test_a_method_without_a_law_has_no_groups_and_says_why() -> None:
+    found = no_ladder("Prompt lookup")
+    assert found["groups"] == []
+    assert found["missing"].startswith("Prompt lookup has no draft law")
+
+
+def label(text: str) -> Label:
+    return {"text": text, "space": True, "special": False, "breaks": 0}
+
+
+def measured() -> Measured:
+    cells: list[tuple[Label | None, float, list[float]]] = [
+        (label(f"t{i}"), 0.05, [0.04, 0.05]) for i in range(15)
+    ]
+    cells[14] = (label("seen too often"), 0.05, [0.2, 0.3])
+    cells += [(None, 0.25, [0.24, 0.0])]
+    return Measured([100, 20_000], [0.1, 0.0123], [0.08, 0.006], [0.15, 0.011], "broken", 1, cells)
+
+
+def test_the_histogram_shows_the_largest_and_all_others_as_one() -> None:
+    found = rounds(measured(), 2, "greedy", 3, 1.0)
+    assert len(found["rows"]) == ROWS + 1
+    assert found["rows"][0]["label"] == label("seen too often")
+    assert found["rows"][-1]["label"] is None
+    assert sum(row["p"] for row in found["rows"]) == pytest.approx(1)
+    assert found["apart_text"] == ".0123"
+    assert (found["drafts"], found["mistake"], found["seed"]) == (2, "greedy", 3)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "mistake", "words"),
+    [
+        ("kept", "none", "The text follows p: it lies .0123 from it."),
+        ("kept", "greedy", "The mistake does not show at this node: .0123 from p."),
+        ("unsure", "none", "Hard to say: .0123 from p"),
+        ("broken", "greedy", "The text does not follow p: it lies .0123 from it. Draws from p"),
+    ],
+)
+def test_verdicts_are_sentences(verdict: str, mistake: str, words: str) -> None:
+    assert verdict in ("kept", "unsure", "broken")
+    assert verdict_words(replace(measured(), verdict=verdict), mistake).startswith(words)
+
+
+def test_a_mistake_names_the_temperature_that_it_forgets() -> None:
+    def told(temperature: float) -> str:
+        return next(m for m in mistakes(temperature) if m["key"] == "one_side")["definition"]
+
+    assert "at 0.8." in told(0.8)
+    assert "by .7 once more" in told(1.0)
+
+
+def test_where_it_looks_and_how_far_it_is_from_the_record() -> None:
+    trace = sample_traces.tree()
+    card = trace.models.target
+    close = where(trace, 1, 0, card, Apart(20, 0.0004))
+    assert plain(close["head"]).endswith("in round 1")
+    assert "within .0004 of the 20 recorded" in close["note"]
+    assert not close["warns"]
+    none = where(trace, 1, 0, card, None)
+    assert "kept no law" in none["note"]
+    far = where(trace, 1, 0, card, Apart(20, 0.3))
+    assert "up to .3000 from the 20 recorded" in far["note"]
+    assert far["warns"]

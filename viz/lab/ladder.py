@@ -1,0 +1,171 @@
+"""The ladder of rules as bars: what each is called and means, and its acceptance as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from viz.numbers import probability
+
+Value = tuple[float, float | None]  # acceptance; how far an estimate may be off, None: exact
+
+
+class Bar(TypedDict):
+    value: float
+    margin: float | None  # how far an estimate may be off; None: exact
+    text: str
+    note: str  # exact, or estimated to within what
+
+
+class Row(TypedDict):
+    name: str
+    definition: str
+    bound: bool  # the most that any rule reaches with such drafts
+    bars: list[Bar]  # for 1, 2, ... drafts
+
+
+class Group(TypedDict):
+    head: str
+    rows: list[Row]
+
+
+class Ladder(TypedDict):
+    """`missing`: why there is none, or empty."""
+
+    groups: list[Group]
+    drafts: int  # to begin with
+    missing: str
+
+
+_OPTIMUM = (
+    "no rule accepts more of such drafts: 1 + min over sets H of p(H) − Q(H), where Q(H) is the "
+    "chance that all of them lie in H."
+)
+_GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
+    (
+        "One draft",
+        (
+            (
+                "one/standard",
+                "Standard",
+                "A draft x from q stays with probability min(1, p/q): Σ min(p, q) in all.",
+            ),
+        ),
+    ),
+    (
+        "Drawn with replacement",
+        (
+            (
+                "independent/naive",
+                "Naive membership",
+                "Draw a token from p; it counts when it is among the drafts.",
+            ),
+            (
+                "independent/recursive",
+                "Recursive rejection",
+                "Try the drafts one by one, each against what the misses before it left of p "
+                "(SpecInfer).",
+            ),
+            (
+                "independent/k_seq",
+                "K-SEQ",
+                "Try the drafts in order, each against p / (ρ q), with the smallest ρ that keeps "
+                "the law (SpecTr).",
+            ),
+            (
+                "independent/selection",
+                "Importance selection",
+                "Select one of the drafts by a linear program, then test it alone against the law "
+                "of the token selected (canonical decomposition; 5 tokens free, 40 planned for).",
+            ),
+            ("independent/optimum", "Optimum", f"With replacement, {_OPTIMUM}"),
+        ),
+    ),
+    (
+        "Drawn without replacement",
+        (
+            (
+                "distinct/naive",
+                "Naive membership",
+                "Draw a token from p; it counts when it is among the drafts, all different.",
+            ),
+            (
+                "distinct/recursive",
+                "Recursive rejection",
+                "Try the drafts one by one, each against what the misses before it left of p; "
+                "tokens tried leave q (RSD, Sequoia, MCSD).",
+            ),
+            ("distinct/optimum", "Optimum", f"Without replacement, {_OPTIMUM}"),
+        ),
+    ),
+    (
+        "Favourites of q, the last one drawn",
+        (
+            (
+                "top_and_one/naive",
+                "Naive membership",
+                "Draw a token from p; it counts when it is a favourite or the one drawn.",
+            ),
+            (
+                "top_and_one/recursive",
+                "Recursive rejection",
+                "Try the favourites first, as fixed drafts, then the one drawn.",
+            ),
+            (
+                "top_and_one/optimum",
+                "Optimum",
+                "Try the one drawn first; what remains of p falls on the favourites: no rule "
+                "accepts more of such drafts (greedy draft sampling).",
+            ),
+        ),
+    ),
+    (
+        "Favourites of q only",
+        (
+            (
+                "deterministic/one_hot",
+                "Fixed drafts",
+                "Nothing is drawn: p of the favourites together, which no rule exceeds.",
+            ),
+        ),
+    ),
+)
+
+
+def ladder(rungs: Sequence[Mapping[str, Value]], drafts: int) -> Ladder:
+    """Return the bars of `rungs` {name: acceptance}, for 1, 2, ... drafts; `drafts` is shown first.
+
+    A rule without a value, or of no name known here, is left out.
+    """
+    groups: list[Group] = []
+    for head, rows in _GROUPS:
+        known = [row for row in rows if all(row[0] in each for each in rungs)]
+        if known:
+            groups.append({"head": head, "rows": [_row(*row, rungs) for row in known]})
+    return {"groups": groups, "drafts": min(max(drafts, 1), len(rungs)), "missing": ""}
+
+
+def no_ladder(method: str) -> Ladder:
+    """Return the ladder of a method whose drafts follow no law, which says so."""
+    return {"groups": [], "drafts": 1, "missing": no_law(method)}
+
+
+def no_law(method: str) -> str:
+    return (
+        f"{method} has no draft law: what it drafts is copied, or nothing is. There is no q to "
+        "compare p with."
+    )
+
+
+def _row(key: str, name: str, definition: str, rungs: Sequence[Mapping[str, Value]]) -> Row:
+    bound = key.endswith("/optimum") or key == "deterministic/one_hot"
+    bars = [_bar(*each[key]) for each in rungs]
+    return {"name": name, "definition": definition, "bound": bound, "bars": bars}
+
+
+def _bar(value: float, margin: float | None) -> Bar:
+    if margin is None:
+        return {"value": value, "margin": None, "text": probability(value), "note": "exact"}
+    near = probability(margin)
+    note = f"estimated, within {near}"
+    return {"value": value, "margin": margin, "text": f"≈ {probability(value)}", "note": note}
