@@ -41,8 +41,8 @@ else
 	@$(BIN)/python -m pytest
 endif
 
-unit: $(DONE)/dev  ## run the fast tests: no model, no server, no browser
-	@$(BIN)/python -m pytest -n auto -m "not weights and not browser and not process and not exhaustive"
+unit: $(DONE)/dev  ## run the fast tests: no model, no server, no browser, no long matrix
+	@$(BIN)/python -m pytest -n auto -m "not weights and not browser and not process and not exhaustive and not matrix"
 
 check: $(DONE)/dev  ## lint, format, types and layers
 	@echo "ruff check"; $(BIN)/python -m ruff check .

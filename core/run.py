@@ -177,7 +177,7 @@ class Run:
             finish_reason=reason or self._state.finished or "cancelled",
             message=message,
             totals=totals(rounds),
-            plain_step_ms=_plain_step(rounds),
+            plain_step_ms=_plain_step(rounds, 2 * engine.target.card.layers),
         )
 
 
@@ -191,10 +191,17 @@ def _tokens(made: Round) -> set[int]:
     return seen
 
 
-def _plain_step(rounds: Sequence[Round]) -> float | None:
-    """Return the usual time of a plain step; a wider pass of the whole model is never cheaper."""
+def _plain_step(rounds: Sequence[Round], sublayers: int) -> float | None:
+    """Return the usual time of a plain step; a wider pass is never cheaper.
+
+    A pass that took over some of the target's `sublayers` counts as if it had run them too.
+    """
     times = [r.cost.plain_step_ms for r in rounds if r.cost.plain_step_ms is not None]
     if not times:
         return None
-    wider = [r.cost.verify_ms for r in rounds if r.drafted and not r.cost.sublayers_reused]
+    wider = [
+        r.cost.verify_ms * sublayers / (sublayers - r.cost.sublayers_reused)
+        for r in rounds
+        if r.drafted and r.cost.sublayers_reused < sublayers
+    ]
     return round(min([median_low(times), *wider]), 3)

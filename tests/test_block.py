@@ -38,6 +38,8 @@ from tests.exactness import TOLERANCE, Builder, error, first_round
 from tests.slow_block import Row, SlowBlock
 from tests.toys import WORLDS, World, certain_at
 
+pytestmark = pytest.mark.matrix
+
 HARM = 1e-3  # a caught bug is far from rounding
 LAWS = {"T=0": Law(0), "T=0.7": Law(0.7), "T=1": Law(1), "top-k": Law(1, 2)}
 RAW = Context((0,), Law(1))

@@ -29,6 +29,8 @@ from tests.drafts import Distinct as DistinctShape
 from tests.drafts import Likeliest, Replaced
 from tests.sheet import P, Q, acceptance, decoder
 
+pytestmark = pytest.mark.matrix
+
 RUNGS = (
     "independent/naive",
     "independent/recursive",

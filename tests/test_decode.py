@@ -82,6 +82,7 @@ def test_no_drafter_changes_a_greedy_text(name: str) -> None:
     assert (accepted == 0) if name in ("nothing", "always wrong") else accepted > 0
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
 def test_every_lossless_method_writes_the_target_s_greedy_text(method: Method) -> None:
     state = with_method(method, 30)
@@ -90,6 +91,7 @@ def test_every_lossless_method_writes_the_target_s_greedy_text(method: Method) -
 
 
 @pytest.mark.parametrize("law", [GREEDY, Law(0.8), Law(1, top_k=3)])
+@pytest.mark.matrix
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
 def test_one_seed_is_one_text_and_one_record(method: Method, law: Law) -> None:
     first, second = with_method(method, 25, law), with_method(method, 25, law)
@@ -105,6 +107,7 @@ def test_one_seed_is_one_text_and_one_record(method: Method, law: Law) -> None:
 
 
 @pytest.mark.parametrize("new", range(1, 13))
+@pytest.mark.matrix
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
 def test_exactly_as_many_tokens_are_written_as_were_asked_for(method: Method, new: int) -> None:
     state = with_method(method, new, Law(1))
@@ -121,6 +124,7 @@ def test_one_new_token_is_the_prompt_pass_alone() -> None:
     assert drafter.limits == []
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
 @pytest.mark.parametrize("context", [6, 9, 16])
 def test_a_full_context_ends_the_text_and_is_named_as_the_reason(
@@ -158,6 +162,7 @@ def test_a_prompt_of_one_token_is_enough() -> None:
 
 
 @pytest.mark.parametrize("law", [GREEDY, Law(1), Law(0.5, 3, 0.5)])
+@pytest.mark.matrix
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
 def test_a_vocabulary_of_one_token_is_written_out(method: Method, law: Law) -> None:
     model = ToyModel(lambda _: [1.0], 1)
@@ -220,6 +225,7 @@ def test_taps_that_a_drafter_asks_for_come_with_the_prompt_pass_and_every_round(
 
 
 @pytest.mark.parametrize("law", [GREEDY, Law(1)])
+@pytest.mark.matrix
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
 def test_measuring_plain_steps_never_changes_the_text(
     method: Method, law: Law, monkeypatch: pytest.MonkeyPatch
@@ -272,6 +278,7 @@ class Counted:
         self.rows.append(inputs[0].shape[1])
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
 def test_a_round_computes_its_own_rows_however_long_the_text(method: Method) -> None:
     target, second = Counted(0), Counted(1)

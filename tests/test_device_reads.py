@@ -21,6 +21,8 @@ from core.laws import Law
 from core.registry import Method, Models, get, methods
 from tests.tiny import tiny, wrapped
 
+pytestmark = pytest.mark.matrix
+
 READS = {
     Tensor.cpu,
     Tensor.item,

@@ -31,6 +31,8 @@ from tests.drafts import Plain
 from tests.exactness import TOLERANCE, Builder, error, first_round
 from tests.toys import WORLDS, Text, World, world
 
+pytestmark = pytest.mark.matrix
+
 A, B, C = range(3)
 ROOT = (0, 1, 0, 1)  # the prompt, and the token that every world's prompt pass writes
 HARM = 1e-3

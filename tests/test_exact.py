@@ -18,6 +18,8 @@ from tests import exact
 from tests.exactness import TOLERANCE, Builder, error, unrecorded
 from tests.toys import WORLDS, Text, ancestral
 
+pytestmark = pytest.mark.matrix
+
 LAWS = {
     "T=0": Law(0),
     "T=0.7": Law(0.7),

@@ -38,6 +38,8 @@ from tests.exactness import TOLERANCE, error, first_round
 from tests.sheet import P, Q, acceptance, constant, decoder, emitted
 from tests.toys import WORLDS, normed, slow_law
 
+pytestmark = pytest.mark.matrix
+
 DRAWN, FIXED = Sampling.TOP_AND_ONE, Sampling.DETERMINISTIC
 HARM = 1e-3  # a caught bug is far from rounding
 

@@ -33,6 +33,8 @@ from tests.app.toys import ENVIRONMENT, SIZE, WordText, toy_engine
 from tests.sheet import P, Q
 from tests.tiny import tiny, wrapped
 
+pytestmark = pytest.mark.matrix
+
 LAYERS = 4
 PROMPT = "Why is the sky blue?"
 

@@ -30,6 +30,8 @@ from tests.sheet import P, Q, acceptance, configured, constant, decoder, distanc
 from tests.slow_rejection import SlowRejection
 from tests.toys import WORLDS, normed
 
+pytestmark = pytest.mark.matrix
+
 WITH, WITHOUT, FIXED = Sampling.INDEPENDENT, Sampling.DISTINCT, Sampling.DETERMINISTIC
 HARM = 1e-3
 

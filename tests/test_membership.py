@@ -26,6 +26,8 @@ from tests.exactness import TOLERANCE, error
 from tests.sheet import P, Q, acceptance, decoder
 from tests.toys import WORLDS, normed
 
+pytestmark = pytest.mark.matrix
+
 WITH, WITHOUT, FIXED = Sampling.INDEPENDENT, Sampling.DISTINCT, Sampling.DETERMINISTIC
 
 SHEET = [

@@ -14,6 +14,8 @@ from core.verify.base import check_fit
 from tests.exactness import Builder, error
 from tests.toys import WORLDS
 
+pytestmark = pytest.mark.matrix
+
 LOSSLESS = [key for key, part in rules().items() if part.lossless]
 EXACT = 1e-9  # rules that solve a linear program are exact up to its solution
 BUDGET = 2

@@ -41,6 +41,8 @@ from tests.exactness import TOLERANCE, Builder, error
 from tests.selections import FULL, RAW, SNIS, WAYS, chosen, random_laws, table, tensor
 from tests.toys import WORLDS, World
 
+pytestmark = pytest.mark.matrix
+
 HARM = 1e-3  # a caught bug is far from rounding
 
 UNIFORM = (1 / 3, 1 / 3, 1 / 3)

@@ -24,6 +24,8 @@ from core.verify.selection_plan import MOST_TUPLES, importance, largest_alphabet
 from tests import exact, sheet
 from tests.selections import FULL, SNIS, WAYS, chosen, random_laws, table, tensor
 
+pytestmark = pytest.mark.matrix
+
 
 def subsets(size: int) -> list[list[int]]:
     sets = chain.from_iterable(combinations(range(size), n) for n in range(size + 1))

@@ -46,6 +46,8 @@ from tests.exactness import TOLERANCE, Builder, error, first_round
 from tests.slow_kseq import Row, SlowKSeq, reach, root, taken
 from tests.toys import WORLDS, World, certain_at
 
+pytestmark = pytest.mark.matrix
+
 TOY = WORLDS["one token overrated"]
 HARM = 1e-3  # a caught bug is far from rounding
 PLANNED = 1e-9  # how exact a rule behind a solver must be

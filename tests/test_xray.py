@@ -36,6 +36,8 @@ from tests.exactness import TOLERANCE, error
 from tests.sheet import P, Q, constant, decoder
 from tests.toys import WORLDS
 
+pytestmark = pytest.mark.matrix
+
 RULE = RecursiveRejection(uniform_fallback=True)
 CLOSE = 1e-9
 METHOD = "dyspec"

@@ -18,6 +18,8 @@ from viz.pictures import candidates
 from viz.reading import Reading, read
 from viz.theme import DARK, LIGHT, painted
 
+pytestmark = pytest.mark.matrix
+
 RUNS = [
     ("mcsd", {}, 1.0),
     ("mcsd", {}, 0.0),

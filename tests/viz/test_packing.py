@@ -14,6 +14,8 @@ from tests.sample_traces import ALL, long_run
 from viz.packing import Json, Packed, packed
 from viz.replay_data import explore_payload
 
+pytestmark = pytest.mark.matrix
+
 numbers = st.integers(-1000, 1000) | st.floats(allow_nan=False, allow_infinity=False)
 leaves = st.none() | st.booleans() | numbers | st.text(max_size=4)
 keys = st.sampled_from(["a", "b", "text"])

@@ -29,6 +29,8 @@ from viz.round import round_view
 from viz.rules import rule
 from viz.sentence import plain
 
+pytestmark = pytest.mark.matrix
+
 SIZE = 9
 SETTINGS: list[dict[str, object]] = [
     {"drafts": 2},
