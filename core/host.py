@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 Floats = NDArray[np.float64]
-Numbers = Tensor | NDArray[np.number[Any]] | NDArray[np.bool_]
+Numbers = Tensor | NDArray[np.float64] | NDArray[np.int64] | NDArray[np.bool_]
 
 
 def floats(numbers: Numbers) -> list[float]:

@@ -166,7 +166,7 @@ def _laws(draft: Draft, numbers: Fetched) -> list[Law]:
     first = first_places(tokens)
     kept, ids = bool_rows(first), int_rows(tokens)
     p, p_raw = _sides(numbers["p"], first)
-    q, q_raw = _sides(numbers["q"], first[_scored(draft)]) if "q" in numbers else (None, None)
+    q, q_raw = _sides(numbers["q"], first[draft.scored]) if "q" in numbers else (None, None)
     laws: list[Law] = []
     for node, keep in enumerate(kept):
         row = draft.rows.get(node)
@@ -205,11 +205,6 @@ def _sides(mass: Floats, first: NDArray[bool_]) -> list[_Side]:
     mass = mass.clip(0, 1)
     rest = float_rows(rest_of(mass * first))
     return [_Side(*side) for side in zip(float_blocks(mass), rest, strict=True)]
-
-
-def _scored(draft: Draft) -> list[int]:
-    """Return the node of each row of q."""
-    return sorted(draft.rows, key=draft.rows.__getitem__)
 
 
 def _scalars(draft: Draft, numbers: Fetched) -> Scalars:

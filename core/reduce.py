@@ -57,7 +57,7 @@ def reduce_round(
         device = best.device  # a second model may live elsewhere
         law = draft.law or context.law
         drafter = _Side.of(draft.logits.to(device), draft.q.to(device), law)
-        order = sorted(draft.rows, key=draft.rows.__getitem__)  # node of each row
+        order = draft.scored
         tokens = _with_favourites(tokens, drafter.best, order)
         there = [draft.rows[parent] for parent in draft.tree.parents[1:]]
         same = context.law if law == context.law else None

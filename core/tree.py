@@ -229,6 +229,11 @@ class Draft:
     work: Work = Work()
     extras: tuple[Extras, ...] = ()
 
+    @property
+    def scored(self) -> list[int]:
+        """Return the node of each row of `q`."""
+        return sorted(self.rows, key=self.rows.__getitem__)
+
     def sampling_at(self, parent: int) -> Sampling:
         """Return how the children of `parent` came about."""
         return self.mixed.get(parent, self.sampling)

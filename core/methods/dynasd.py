@@ -20,9 +20,9 @@ token of the text once more, since the loop keeps one row per node.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, draft_opener
@@ -31,10 +31,9 @@ from core.heads.decision import find_decision
 from core.models.base import FINAL
 from core.registry import Models, method
 from core.shapes.decision import DecisionStop
-from core.shapes.levels import MAX_NODES, Levels, node_count
+from core.shapes.levels import Levels, node_count
+from core.shapes.widths import Widths
 from core.verify.longest import LongestStrand
-
-Width = Annotated[int, Field(ge=1, le=24)]
 
 
 class Config(DraftModelConfig):
@@ -43,12 +42,10 @@ class Config(DraftModelConfig):
         "threshold": ("stop", "decision"),
     }
 
-    tree: tuple[Width, ...] = Field(
+    tree: Widths = Field(
         (2, 1, 1, 1, 1),
         title="Strands",
         description="Roots from the target's law, then children of every node",
-        min_length=1,
-        max_length=12,
     )
     stop: Literal["decision", "never"] = Field(
         "decision",
@@ -62,13 +59,6 @@ class Config(DraftModelConfig):
         ge=0,
         le=1,
     )
-
-    @field_validator("tree")
-    @classmethod
-    def _is_bounded(cls, tree: tuple[int, ...]) -> tuple[int, ...]:
-        if (nodes := node_count(tree)) > MAX_NODES:
-            raise ValueError(f"it would have {nodes:,} nodes, and {MAX_NODES} are allowed")
-        return tree
 
     def most_nodes(self) -> int:
         return node_count(self.tree)

@@ -11,34 +11,20 @@ RSD-S (stochastic beam search) is not built. The tree (4, 2, 2), 28 nodes, is ou
 tuned shapes were not available. The drafter is chosen as in speculative sampling.
 """
 
-from typing import Annotated
-
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, model_drafter
 from core.registry import Models, method
-from core.shapes.levels import MAX_NODES, Levels, node_count
+from core.shapes.levels import Levels, node_count
+from core.shapes.widths import Widths
 from core.verify.rejection import RecursiveRejection
-
-Width = Annotated[int, Field(ge=1, le=16)]
 
 
 class Config(DraftModelConfig):
-    tree: tuple[Width, ...] = Field(
-        (4, 2, 2),
-        title="Tree",
-        description="Children of every node, level by level",
-        min_length=1,
-        max_length=12,
+    tree: Widths = Field(
+        (4, 2, 2), title="Tree", description="Children of every node, level by level"
     )
-
-    @field_validator("tree")
-    @classmethod
-    def _is_bounded(cls, tree: tuple[int, ...]) -> tuple[int, ...]:
-        if (nodes := node_count(tree)) > MAX_NODES:
-            raise ValueError(f"it would have {nodes:,} nodes, and {MAX_NODES} are allowed")
-        return tree
 
     def most_nodes(self) -> int:
         return node_count(self.tree)
