@@ -56,6 +56,7 @@ fix: $(DONE)/dev  ## repair what ruff can repair
 
 bench: setup $(DONE)/dev  ## measure this machine
 	@$(BIN)/python -m benchmarks.bench
+	@$(BIN)/python -m benchmarks.methods
 
 # A step leaves a mark when it is complete; one that was interrupted has none and runs again.
 

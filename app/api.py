@@ -6,7 +6,7 @@ labels are what a caller reads. Errors are one sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -18,7 +18,7 @@ from gradio.utils import get_upload_folder
 
 from app.commands.summary import summary
 from app.messages import Message
-from app.orders import OrderError, read_order
+from app.orders import Order, OrderError, check_draft, read_order
 from app.session import stranger
 from app.studio import Found, Studio, overview_of, rounds_of
 from core.trace_io import TraceError, dumps, read
@@ -64,16 +64,17 @@ def endpoints(studio: Studio) -> None:
             max_new_tokens: The text ends after so many tokens.
             stop: List of strings before which the text ends.
             target: The model: "default", a hub id, a folder or a GGUF file.
-            draft: A second model that drafts, for methods with the setting drafter = model.
+            draft: A second model that drafts, for methods with the setting drafter = model;
+                empty: the project's own for that target.
         """
-        order = _told(lambda: read_order({
+        order = _told(lambda: _checked({
             "prompt": prompt, "method": method, "config": config or {}, "chat": chat,
             "sampling": {
                 "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed,
                 "max_new_tokens": max_new_tokens, "stop": stop or [],
             },
             "models": {"target": target, "draft": draft},
-        }, studio.limits))  # fmt: skip
+        }, studio))  # fmt: skip
         last: Message | None = None
         async for message in studio.runner.run(_user(request), order):
             last = message
@@ -100,7 +101,8 @@ def endpoints(studio: Studio) -> None:
             start: First round, from 0; round 0 reads the prompt.
             stop: The round after the last one wanted.
         """
-        views = rounds_of(_find(studio, trace), int(start), int(stop))
+        first, end = _place("start", start), _place("stop", stop)
+        views = rounds_of(_find(studio, trace), first, end)
         return cast("list[object]", _without_figures(views))
 
     def example(key: str = "") -> dict[str, object]:
@@ -155,8 +157,8 @@ def endpoints(studio: Studio) -> None:
 
     _named(run, _order_fields(), _run_results())
     name = gr.Textbox(label="trace")
-    numbers = [gr.Number(0, precision=0, label="start"), gr.Number(8, precision=0, label="stop")]
-    _named(rounds, [name, *numbers], [gr.JSON(label="rounds")])
+    places = [_whole("start", 0), _whole("stop", 8)]
+    _named(rounds, [name, *places], [gr.JSON(label="rounds")])
     _named(example, [gr.Textbox("", label="key")], [gr.JSON(label="overview")])
     _named(export_trace, [name], [gr.File(label="trace file")])
     _named(export_html, [name], [gr.File(label="replay")])
@@ -170,11 +172,11 @@ def _order_fields() -> Sequence[Component]:
         gr.Textbox("speculative_sampling", label="method"),
         Api({}, {"type": "object"}, label="config"),
         gr.Checkbox(True, label="chat"),
-        gr.Number(0.0, label="temperature"),
-        gr.Number(0, precision=0, label="top_k"),
-        gr.Number(1.0, label="top_p"),
-        gr.Number(0, precision=0, label="seed"),
-        gr.Number(48, precision=0, label="max_new_tokens"),
+        _number("temperature", 0.0),
+        _whole("top_k", 0),
+        _number("top_p", 1.0),
+        _whole("seed", 0),
+        _whole("max_new_tokens", 48),
         Api([], strings, label="stop"),
         gr.Textbox("default", label="target"),
         gr.Textbox("", label="draft"),
@@ -183,6 +185,15 @@ def _order_fields() -> Sequence[Component]:
 
 def _run_results() -> Sequence[Component]:
     return [gr.Textbox(label="text"), gr.JSON(label="summary"), gr.File(label="trace file")]
+
+
+def _number(label: str, default: float) -> Api:
+    """Return a field that takes what it is given: a wrong type is told in our own sentence."""
+    return Api(default, {"type": "number"}, label=label)
+
+
+def _whole(label: str, default: int) -> Api:
+    return Api(default, {"type": "integer"}, label=label)
 
 
 def _named(
@@ -209,6 +220,22 @@ def _told(work: Callable[[], Result]) -> Result:
         return work()
     except (OrderError, TraceError) as error:
         raise gr.Error(str(error), print_exception=False) from None
+
+
+def _checked(data: Mapping[str, object], studio: Studio) -> Order:
+    order = read_order(data, studio.limits)
+    check_draft(order)
+    return order
+
+
+def _place(name: str, value: object) -> int:
+    """Return the number of a round."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    told = f"The argument {name} is {str(value)[:40]!r}; it may be a whole number, 0 or more."
+    raise gr.Error(told, print_exception=False)
 
 
 def _find(studio: Studio, name: str) -> Found:

@@ -12,6 +12,16 @@ import msgspec
 from app.commands.parameters import Parameter, parameters
 from app.limits import Limits
 from app.orders import ModelsOrder, SamplingOrder
+from core.measure.tuned import Tuned, find_tuned
+from core.models.default import HUB
+
+
+class TunedControls(TypedDict):
+    """What `python -m core.measure tune` found for the default target on this machine."""
+
+    settings: dict[str, object]
+    threads: str
+    words: str
 
 
 class MethodControls(TypedDict):
@@ -24,6 +34,7 @@ class MethodControls(TypedDict):
     meaning: str  # of the badge, above temperature 0
     meaning_greedy: str
     parameters: list[dict[str, object]]
+    tuned: TunedControls | None
 
 
 class Catalogue(TypedDict):
@@ -37,6 +48,7 @@ def catalogue(limits: Limits, loaded: bool) -> Catalogue:
     """Return all controls; `loaded`: the default models are here. The first call imports torch."""
     from core.registry import methods  # late: see above
 
+    found = find_tuned(HUB.repo)
     return {
         "methods": [
             {
@@ -53,12 +65,26 @@ def catalogue(limits: Limits, loaded: bool) -> Catalogue:
                 if method.lossless
                 else "Not always the greedy text",
                 "parameters": [_built(parameter) for parameter in parameters(method.config)],
+                "tuned": _tuned(found, method.key),
             }
             for method in methods().values()
         ],
         "sampling": [_bounded(parameter, limits) for parameter in parameters(SamplingOrder)],
         "models": [_built(parameter) for parameter in parameters(ModelsOrder)],
         "note": "" if loaded else "The first run loads the model.",
+    }
+
+
+def _tuned(found: Tuned | None, method: str) -> TunedControls | None:
+    proposal = found and found.of(method)
+    if found is None or proposal is None:
+        return None
+    nodes = f"{proposal.nodes} node{'' if proposal.nodes == 1 else 's'}"
+    return {
+        "settings": dict(proposal.settings),
+        "threads": str(proposal.threads),
+        "words": f"Measured on {found.machine}: {nodes}, {proposal.depth} deep, threads "
+        f"{proposal.threads}; {proposal.speedup:.2f} times plain decoding expected.",
     }
 
 

@@ -80,7 +80,9 @@ class ModelsOrder(_Part):
     draft: str = Field(
         default="",
         title="Draft model",
-        description="A second model of the same vocabulary, for the drafter model",
+        description="A second model of the same vocabulary, for the drafter model; empty: the "
+        "project's own, for targets that have one",
+        json_schema_extra={"labels": {"": "the project's own"}},
     )
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = Field(
         default="auto", title="Number format", description="Of the weights"
@@ -124,6 +126,26 @@ def read_order(data: Mapping[str, object], limits: Limits) -> Order:
     _within(order.sampling, limits)
     _method(order, limits)
     return order
+
+
+def check_draft(order: Order) -> None:
+    """Raise OrderError for a second model that would not run.
+
+    A page keeps the name from one method to the next; who names it in a single call means it.
+    """
+    from core.registry import get  # late: see below
+
+    method = get(order.method)
+    config = method.configure(order.config)
+    if not order.models.draft or method.drafts_with_second_model(config):
+        return
+    has_choice = "drafter" in type(config).model_fields
+    instead = 'add "drafter": "model" to config' if has_choice else "leave draft empty"
+    raise OrderError(
+        "draft",
+        f"The argument draft is {_shown(order.models.draft)}, but with these settings "
+        f"{method.name} drafts without a second model: {instead}.",
+    )
 
 
 Config = TypeVar("Config", bound=BaseModel)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from app.pages.explore import explore
 from app.recordings import FOLDER, Recordings
 from app.routes import APP, assets, mount
 from app.studio import Studio
+from app.tools import answer_in_json
 
 _ABOUT = "Speculative decoding under the microscope: every drafting round, drawn and steppable."
 _SANS = ("-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
@@ -44,7 +46,7 @@ class App(gr.Blocks):
         host, port = address(os.environ)
         given: dict[str, Any] = {"server_name": host, "server_port": port, **options}
         check_free(given["server_name"], given["server_port"])
-        return super().launch(*args, **{**_served(self.studio), **given})
+        return super().launch(*args, **{**_served(self), **given})
 
 
 def build(
@@ -81,8 +83,16 @@ def _forget(studio: Studio) -> Callable[[gr.Request], None]:
     return forget
 
 
-def _served(studio: Studio) -> dict[str, Any]:
+def _served(app: App) -> dict[str, Any]:
     """Return what `launch` needs of us: look, routes, and nothing of Gradio's own frame."""
+    studio = app.studio
+
+    @asynccontextmanager
+    async def started(_: object) -> AsyncGenerator[None]:
+        if app.mcp_server_obj is not None:
+            answer_in_json(app.mcp_server_obj)
+        yield
+
     style, page, chart = (assets()[name].url for name in ("page.css", "page.js", "plotly.js"))
     return {
         "head": f'<meta name="description" content="{_ABOUT}">'
@@ -91,7 +101,7 @@ def _served(studio: Studio) -> dict[str, Any]:
         f'<link rel="preload" as="script" href="{page}">'
         f'<link rel="preload" as="script" href="{chart}">',
         "theme": Base(font=list(_SANS), font_mono=["monospace"]),
-        "app_kwargs": {"routes": [mount(studio)]},
+        "app_kwargs": {"routes": [mount(studio)], "lifespan": started},
         "favicon_path": str(APP / "favicon.png"),
         "footer_links": [],
         "run_history": False,

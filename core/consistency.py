@@ -6,37 +6,15 @@ what is checked here holds between fields, and for a round built in memory as we
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import inf, isfinite
-from typing import cast, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
-from msgspec import Struct
 from msgspec.structs import asdict
 
-from core.consistency_plans import plan_problems
-from core.consistency_rules import rule_problems
-from core.consistency_trees import tree_problems
-from core.extras import (
-    Extras,
-    LayersExtras,
-    LevelsExtras,
-    LookupExtras,
-    Pick,
-    PrefixExtras,
-    PrefixLine,
-    PrefixNode,
-    SelectionExtras,
-    TypicalExtras,
-    Way,
-    tokens_of,
-)
+from core.consistency_blocks import block_problems
+from core.consistency_common import MAX_NODES, equal, in_range, known, masses, once
 from core.metrics import depths, offered
 from core.trace import Check, Law, Nodes, Residual, Round, Top
-
-MAX_NODES = 4096  # per round
-MASS_TOLERANCE = 1e-3  # laws hold rounded numbers
-
-Column = Sequence[float | None]
 
 
 def round_problems(r: Round, vocabulary: Mapping[int, bytes]) -> Iterator[str]:
@@ -55,16 +33,14 @@ def round_problems(r: Round, vocabulary: Mapping[int, bytes]) -> Iterator[str]:
         yield from in_range(f"cost.{name}", [value])
     if r.stop:
         yield from in_range("stop", [r.stop.value, r.stop.threshold], low=-inf)
-    for extra in r.extras:
-        yield from _extra(extra, r)
-        yield from known("extras", tokens_of(extra), vocabulary)
+    yield from block_problems(r, vocabulary)
 
 
 def _nodes(nodes: Nodes) -> Iterator[str]:
     size = len(nodes.token)
     if not 1 <= size <= MAX_NODES:
         yield f"nodes: there are {size} nodes; 1 to {MAX_NODES} are allowed."
-    yield from _equal("nodes", asdict(nodes), size, "nodes")
+    yield from equal("nodes", asdict(nodes), size, "nodes")
     for node, parent in enumerate(nodes.parent):
         if node == 0 and parent != -1:
             yield f"nodes.parent: node 0 has parent {parent}, but it is the root and must have -1."
@@ -130,13 +106,14 @@ def _laws(laws: Sequence[Law], size: int, vocabulary: Mapping[int, bytes]) -> It
             if (column is None) != (rest is None):
                 yield f"{where}: {name} and {name}_rest must both be given, or both be null."
             if column is not None and rest is not None:
-                yield from _mass(f"{where}, {name}", law.token, column, rest)
-        yield from _tokens(where, law.token, vocabulary)
+                yield from masses(f"{where}, {name}", law.token, column, rest)
+        yield from once(where, law.token)
+        yield from known(where, law.token, vocabulary)
 
 
 def _scalars(r: Round) -> Iterator[str]:
     columns = asdict(r.scalars)
-    yield from _equal("scalars", columns, len(r.nodes.token), "nodes")
+    yield from equal("scalars", columns, len(r.nodes.token), "nodes")
     for name, column in columns.items():
         high = 1 if name in ("p_max", "p_eos", "overlap", "tv") else inf
         yield from in_range(f"scalars.{name}", column, high=high)
@@ -199,137 +176,14 @@ def _judge(r: Round) -> Iterator[str]:
     if r.judge is None:
         return
     columns = {name: column for name, column in asdict(r.judge).items() if column is not None}
-    yield from _equal("judge", columns, len(r.checks), "checks")
+    yield from equal("judge", columns, len(r.checks), "checks")
     yield from in_range("judge.score", r.judge.score, low=-inf)
     yield from in_range("judge.threshold", r.judge.threshold, low=-inf)
     for row in r.judge.features or []:
         yield from in_range("judge.features", row, low=-inf)
 
 
-def _extra(extra: Extras, r: Round) -> Iterator[str]:
-    yield from _finite("extras", extra)
-    yield from tree_problems(extra, r.nodes)
-    yield from plan_problems(extra, r.nodes)
-    yield from rule_problems(extra, r.nodes)
-    if isinstance(extra, SelectionExtras):
-        for pick in extra.picks:
-            yield from _pick(pick, r.nodes)
-    if isinstance(extra, PrefixExtras):
-        for found in extra.nodes:
-            yield from _prefix_node(f"extras, bounds at node {found.node}", found, r)
-    if isinstance(extra, LayersExtras):
-        skipped = [*extra.skipped_attention, *extra.skipped_mlp]
-        if any(layer >= extra.total for layer in skipped):
-            yield f"extras: a skipped layer is outside 0 to {extra.total - 1}."
-        if max(extra.exit_layer or 0, extra.shared) > extra.total:
-            yield f"extras: exit_layer and shared may be at most {extra.total}, the layers in all."
-    if isinstance(extra, LookupExtras):
-        starts = [start for start in (extra.match_start, extra.copy_start) if start is not None]
-        if any(start >= r.prefix_length for start in starts):
-            yield f"extras: a lookup position is outside the text, 0 to {r.prefix_length - 1}."
-    if isinstance(extra, LevelsExtras) and len(extra.widths) < r.max_depth:
-        yield f"extras: there are {len(extra.widths)} widths for a draft {r.max_depth} levels deep."
-    if isinstance(extra, TypicalExtras):
-        columns = {"entropy": extra.entropy, "passed": extra.passed}
-        yield from _equal("extras", columns, len(r.nodes.token), "nodes")
-
-
-def _pick(pick: Pick, nodes: Nodes) -> Iterator[str]:
-    where = f"extras, selection at node {pick.node}"
-    met = {node for duel in pick.duels for node in (duel.held, duel.new)}
-    if not {pick.selected, *met} <= set(pick.candidates):
-        yield f"{where}: what was selected, or met, is no candidate."
-    if not 1 <= pick.used <= len(pick.candidates):
-        yield f"{where}: {pick.used} of {len(pick.candidates)} drafts cannot have taken part."
-    size = len(nodes.parent)
-    if any(n >= size or nodes.parent[n] != pick.node for n in pick.candidates):
-        yield f"{where}: a candidate is no child of the node, as it must be."
-    pairs = pick.free * (pick.free - 1) // 2
-    if pick.free > len(pick.token) or len(pick.chance) != pairs:
-        yield f"{where}: {len(pick.chance)} chances do not fit {pick.free} tokens."
-    if (pick.q is None) != (pick.q_rest is None):
-        yield f"{where}: q and q_rest must both be given, or both be null."
-    yield from _mass(f"{where}, p", pick.token, pick.p, pick.p_rest)
-    yield from _mass(f"{where}, picked", pick.token, pick.picked, pick.picked_rest)
-    if pick.q is not None:
-        yield from _mass(f"{where}, q", pick.token, pick.q, pick.q_rest or 0.0)
-
-
-def _prefix_node(where: str, node: PrefixNode, r: Round) -> Iterator[str]:
-    if node.node >= len(r.nodes.token) or node.fixed > node.drafts:
-        yield f"{where}: the node does not exist, or more are fixed than there are drafts."
-    ways = sorted(way.way for line in node.lines for way in line.ways)
-    if ways != sorted(get_args(Way)):
-        yield f"{where}: it has {', '.join(ways) or 'no ways'}, but each way stands there once."
-    needed = {"one/standard", *(f"{way}/optimum" for way in ways)}
-    if node.rungs and not needed <= {rung.name for rung in node.rungs}:
-        yield f"{where}: the ladder needs {', '.join(sorted(needed))}."
-    for line in node.lines:
-        yield from _prefix_line(where, line)
-
-
-def _prefix_line(where: str, line: PrefixLine) -> Iterator[str]:
-    size = len(line.mass)
-    columns: dict[str, Sequence[object]] = {way.way: way.inside for way in line.ways}
-    yield from _equal(where, {"target": line.target, **columns}, size, "prefixes")
-    yield from _equal(where, {"begin": line.begin, "end": line.end}, len(line.token), "tokens")
-    for way in line.ways:
-        if way.widest >= size:
-            yield f"{where}: the widest gap is at entry {way.widest} of {size}."
-        elif abs(way.inside[way.widest] - line.target[way.widest] + way.optimum - 1) > (
-            MASS_TOLERANCE
-        ):
-            yield f"{where}: optimum {way.optimum:g} is not what the widest gap leaves."
-
-
-def _finite(where: str, value: object) -> Iterator[str]:
-    """Yield a problem for each number inside `value`, however deep, that is not finite."""
-    if isinstance(value, float) and not isfinite(value):
-        yield f"{where}: it holds {value:g}; numbers there are finite."
-    elif isinstance(value, Struct):
-        for name, part in asdict(value).items():
-            yield from _finite(f"{where}, {name}", part)
-    elif isinstance(value, (list, tuple)):
-        for part in cast(Sequence[object], value):
-            yield from _finite(where, part)
-
-
 def _top(where: str, top: Top | Residual, vocabulary: Mapping[int, bytes]) -> Iterator[str]:
-    yield from _mass(f"{where}, mass", top.token, top.mass, top.rest)
-    yield from _tokens(where, top.token, vocabulary)
-
-
-def _mass(where: str, tokens: Sequence[int], column: Sequence[float], rest: float) -> Iterator[str]:
-    yield from _equal(where, {"it": column}, len(tokens), "tokens")
-    yield from in_range(where, [*column, rest], high=1)
-    if sum(column) + rest > 1 + MASS_TOLERANCE:
-        yield f"{where}: the mass adds up to {sum(column) + rest:.4g}; at most 1 is allowed."
-
-
-def _tokens(where: str, tokens: Sequence[int], vocabulary: Mapping[int, bytes]) -> Iterator[str]:
-    if len(set(tokens)) < len(tokens):
-        yield f"{where}: a token stands there twice."
-    yield from known(where, tokens, vocabulary)
-
-
-def known(where: str, tokens: Iterable[int], vocabulary: Mapping[int, bytes]) -> Iterator[str]:
-    """Yield a problem when the vocabulary lacks one of `tokens`."""
-    missing = set(tokens) - vocabulary.keys()
-    if missing:
-        yield f"{where}: token {min(missing)} is missing from the vocabulary of the trace."
-
-
-def _equal(
-    where: str, columns: Mapping[str, Sequence[object]], size: int, of: str
-) -> Iterator[str]:
-    for name, column in columns.items():
-        if len(column) != size:
-            yield f"{where}: {name} has {len(column)} entries for {size} {of}."
-
-
-def in_range(where: str, column: Column, low: float = 0, high: float = inf) -> Iterator[str]:
-    """Yield a problem for each number outside `low` to `high`, or not finite; None is fine."""
-    for value in column:
-        if value is not None and not (low <= value <= high and isfinite(value)):
-            limits = "finite" if low == -inf else f"{low:g} or more" if high == inf else "in 0 to 1"
-            yield f"{where}: it holds {value:g}; numbers there are {limits}."
+    yield from masses(f"{where}, mass", top.token, top.mass, top.rest)
+    yield from once(where, top.token)
+    yield from known(where, top.token, vocabulary)

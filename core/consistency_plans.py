@@ -24,6 +24,10 @@ def _slots(extra: DySpecExtras, nodes: Nodes) -> Iterator[str]:
     if any(len({len(column) for column in columns}) > 1 for columns in (filled, still_open)):
         yield "extras, dyspec: its columns differ in length."
         return
+    if extra.budget < 1:
+        yield "extras, dyspec: the budget is 0; at least one node may be drafted."
+    if len(set(extra.node)) < len(extra.node):
+        yield "extras, dyspec: a node fills two slots."
     size = len(nodes.parent)
     for node, parent in zip(extra.node, extra.parent, strict=True):
         if not (0 < node < size and nodes.parent[node] == parent):

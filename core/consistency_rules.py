@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from core.consistency_common import MAX_NODES
 from core.extras import BlockExtras, Extras, KSeqExtras, KSeqNode, TransportExtras, TransportNode
 from core.trace import Nodes
 
 _MASS_TOLERANCE = 1e-2  # rows of rounded cells
+_SIDE = 64  # most rows, and most columns, of a plan
 
 
 def rule_problems(extra: Extras, nodes: Nodes) -> Iterator[str]:
@@ -41,22 +43,26 @@ def _ledger(extra: BlockExtras, nodes: Nodes) -> Iterator[str]:
 
 def _curves(found: KSeqNode, nodes: Nodes) -> Iterator[str]:
     where = f"extras, k_seq at node {found.node}"
-    yield from _exists(where, found.node, nodes)
-    if not len(found.grid) == len(found.reach) == len(found.spent):
-        yield f"{where}: its curves differ in length."
+    yield from _exists(where, found, nodes)
+    if not 1 <= len(found.grid) == len(found.reach) == len(found.spent):
+        yield f"{where}: its curves are empty, or differ in length."
     if not 1 <= found.rho <= max(1, found.drafts):
         yield f"{where}: rho is {found.rho:g}; it lies between 1 and the number of drafts."
 
 
 def _coupling(found: TransportNode, nodes: Nodes) -> Iterator[str]:
     where = f"extras, transport at node {found.node}"
-    yield from _exists(where, found.node, nodes)
+    yield from _exists(where, found, nodes)
     width, rows = len(found.token), len(found.sets)
+    if not (1 <= width <= _SIDE and 1 <= rows <= _SIDE):
+        yield f"{where}: it has {rows} rows of {width} columns; 1 to {_SIDE} are allowed of each."
     if any(len(column) != width for column in (found.size, found.p, found.q)):
         yield f"{where}: its columns differ in length."
+    if any(not 1 <= len(t) <= s for t, s in zip(found.token[:-1], found.size, strict=False)):
+        yield f"{where}: a column but the last names no token, or more than its size."
     used = [column for row in found.sets for column in row]
     used += [] if found.free is None else [found.free]
-    if any(column >= width for column in used) or not found.drawn < max(1, rows):
+    if any(column >= width for column in used) or found.drawn >= rows:
         yield f"{where}: a set names a column, or drawn a row, that does not exist."
     if any(len(column) != rows for column in (found.mass, found.by_plan, found.by_k_seq)):
         yield f"{where}: its rows differ in number."
@@ -75,6 +81,8 @@ def _rows(
             yield f"{where}: a row adds up to {sum(row):.4g}, but its mass is {total:.4g}."
 
 
-def _exists(where: str, node: int, nodes: Nodes) -> Iterator[str]:
-    if node >= len(nodes.token):
+def _exists(where: str, found: KSeqNode | TransportNode, nodes: Nodes) -> Iterator[str]:
+    if found.node >= len(nodes.token):
         yield f"{where}: there is no such node."
+    if not 1 <= found.drafts <= MAX_NODES:
+        yield f"{where}: there are {found.drafts:,} drafts; 1 to {MAX_NODES:,} are allowed."

@@ -4,10 +4,14 @@ parents before children, and what was kept is a node of the round with the same 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from core.consistency_common import MASS_TOLERANCE, MAX_NODES
 from core.extras import Extras, OptTreeExtras, PoolExtras, StaticExtras
 from core.trace import Nodes
+
+_DEEPEST = 64  # levels of a tree given ahead
 
 
 def tree_problems(extra: Extras, nodes: Nodes) -> Iterator[str]:
@@ -25,28 +29,52 @@ def _ranks(extra: StaticExtras, nodes: Nodes) -> Iterator[str]:
     if len(ranks) != len(nodes.token):
         yield f"extras, static: there are {len(ranks)} paths for {len(nodes.token)} nodes."
         return
-    if any(ranks[i][:-1] != ranks[p] for i, p in enumerate(nodes.parent) if i) or ranks[0]:
+    deepest = max(map(len, ranks))
+    if deepest > _DEEPEST:
+        yield f"extras, static: a path has {deepest:,} ranks; {_DEEPEST} are allowed."
+    if any(not _goes_on(ranks[i], ranks[p]) for i, p in enumerate(nodes.parent) if i) or ranks[0]:
         yield "extras, static: a node's ranks do not go on where its parent's end, as they must."
+    if extra.planned < len(ranks) - 1:
+        yield f"extras, static: {extra.planned} nodes were planned, but {len(ranks) - 1} are there."
+
+
+def _goes_on(ranks: Sequence[int], above: Sequence[int]) -> bool:
+    return len(ranks) == len(above) + 1 and ranks[:-1] == above
 
 
 def _pool(extra: PoolExtras, nodes: Nodes) -> Iterator[str]:
     where = "extras, pool"
     columns = (extra.parent, extra.step, extra.score, extra.frontier, extra.node)
-    yield from _alike(where, extra.token, columns)
+    if any(len(column) != len(extra.token) for column in columns):
+        yield f"{where}: its columns differ in length."
+        return
     if any(step >= len(extra.sizes) for step in extra.step):
         yield f"{where}: a candidate is of a step that was not made."
-    if any(parent is not None and parent >= i for i, parent in enumerate(extra.parent)):
-        yield f"{where}: a candidate stands before its parent."
+    listed = Counter(extra.step)
+    if any(listed[step] > size for step, size in enumerate(extra.sizes)):
+        yield f"{where}: more candidates of a step are listed than were seen."
+    for place, parent in enumerate(extra.parent):
+        if parent is not None and parent >= place:
+            yield f"{where}: a candidate stands before its parent."
+        elif extra.step[place] != (0 if parent is None else extra.step[parent] + 1):
+            yield f"{where}: a candidate's parent is not of the step before."
     yield from _kept(where, extra.token, extra.node, nodes)
 
 
 def _layers(extra: OptTreeExtras, nodes: Nodes) -> Iterator[str]:
-    if len(extra.expected) > len(extra.layers):
-        yield "extras, opt_tree: there are more values of E(A) than layers."
+    layers, judged = len(extra.layers), len(extra.expected)
+    if judged != layers and not (extra.lags and 1 <= judged == layers - 1):
+        yield f"extras, opt_tree: there are {judged} values of E(A) for {layers} layers."
+    if extra.budget > MAX_NODES:
+        yield f"extras, opt_tree: the budget is {extra.budget:,}; {MAX_NODES:,} are allowed."
+    for value in (*extra.expected, extra.threshold):
+        if value > extra.budget + MASS_TOLERANCE:
+            yield f"extras, opt_tree: E(A) and its threshold are at most the budget, not {value:g}."
     above = 0
     for place, layer in enumerate(extra.layers):
         where = f"extras, opt_tree, layer {place + 1}"
-        yield from _alike(where, layer.token, (layer.parent, layer.value, layer.node))
+        if not len(layer.token) == len(layer.parent) == len(layer.value) == len(layer.node):
+            yield f"{where}: its columns differ in length."
         if any(not _stands_below(parent, place, above) for parent in layer.parent):
             yield f"{where}: a candidate's parent is not in the layer before."
         yield from _kept(where, layer.token, layer.node, nodes)
@@ -55,13 +83,6 @@ def _layers(extra: OptTreeExtras, nodes: Nodes) -> Iterator[str]:
 
 def _stands_below(parent: int | None, place: int, above: int) -> bool:
     return place == 0 if parent is None else place > 0 and parent < above
-
-
-def _alike(
-    where: str, column: Sequence[object], others: Sequence[Sequence[object]]
-) -> Iterator[str]:
-    if any(len(other) != len(column) for other in others):
-        yield f"{where}: its columns differ in length."
 
 
 def _kept(

@@ -15,6 +15,7 @@ from typing import Protocol
 from msgspec import structs
 
 from core.dice import Dice
+from core.extras import Extras
 from core.laws import Law
 from core.models.base import LanguageModel, Scores, Session
 from core.record import Recorded, record
@@ -60,8 +61,8 @@ class Drafter(Protocol):
         """Return a draft at most `limit` >= 1 deep."""
         ...
 
-    def observe(self, feedback: Feedback) -> None:
-        """Learn the outcome of the last round."""
+    def observe(self, feedback: Feedback) -> Sequence[Extras]:
+        """Learn the outcome of the last round; return what its record keeps of what was learnt."""
         ...
 
 
@@ -195,10 +196,10 @@ def _round(state: State, dice: Dice, clock: Clock) -> Round:
         path = path[:-1]  # the last one kept is scored again, as the next root
     state.session.keep(path)
     state.tokens += committed
-    state.decoder.drafter.observe(Feedback(draft, scores, outcome, committed, table))
+    learnt = state.decoder.drafter.observe(Feedback(draft, scores, outcome, committed, table))
     accepted = clock()
     recorded = state.recorder(draft, scores, table, outcome, context, state.eos)
-    extras, judge = [*draft.extras, *table.extras(outcome)], table.judge(outcome)
+    extras, judge = [*draft.extras, *learnt, *table.extras(outcome)], table.judge(outcome)
     done = clock()
     times = [
         1000 * (b - a)

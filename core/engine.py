@@ -5,15 +5,20 @@ decoding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
 
 import torch
 
+from core.heads.frequencies import read_frequencies
+from core.heads.shelf import FOLDER, Shelf
 from core.models.devices import AUTO, choose_device, choose_threads, environment
 from core.models.errors import ModelError
 from core.models.hf import HFModel
-from core.models.loading import Loaded, LoadOptions, check_same_vocabulary, load
+from core.models.loading import Loaded, LoadOptions, load
 from core.models.memory import keep_freed_memory
 from core.models.prompts import chat_ids, plain_ids
+from core.models.second import load_second, own_second
 from core.models.sources import DEFAULT, Progress, silent
 from core.run import Engine
 from core.trace import Message
@@ -54,8 +59,10 @@ def load_engine(
     device: str = AUTO,
     threads: str | int = AUTO,
     progress: Progress = silent,
+    shelf: Path = FOLDER,
 ) -> Engine:
-    """Load the target, and a second model where one is named.
+    """Load the target, and a second model: the one that is named, or else the project's own for
+    this target where it has one. `shelf`: where the project's own weights lie.
 
     Raises ModelError with one sentence: not found, not allowed, too large, or the two do not share
     a vocabulary.
@@ -65,12 +72,17 @@ def load_engine(
     keep_freed_memory()
     options = LoadOptions(device=device, dtype=dtype)
     loaded = load(target, options, progress)
-    second = load(draft, options, progress) if draft else None
-    if second is not None:
-        check_same_vocabulary(loaded, second)
+    second = (
+        load_second(draft, loaded, options, progress)
+        if draft
+        else own_second(loaded, options, shelf)
+    )
+    model, card = HFModel(loaded.model, loaded.card), loaded.card
     return Engine(
         text=TokenizerText(loaded),
-        target=HFModel(loaded.model, loaded.card),
+        target=model,
         environment=environment(choose_device(device), count),
         draft=HFModel(second.model, second.card) if second is not None else None,
+        heads=Shelf(model, shelf),
+        counts=cache(partial(read_frequencies, card.id, card.vocabulary_size, shelf)),
     )

@@ -14,7 +14,7 @@ from typing import Literal, cast
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from core.fields import Index, NonNegative, Probability, Record
+from core.fields import Cosine, Index, NonNegative, Probability, Record
 
 
 class LookupExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="lookup"):
@@ -279,7 +279,8 @@ class PrefixLine(Record, frozen=True, kw_only=True):
 
 class PrefixNode(Record, frozen=True, kw_only=True):
     """What could be kept at `node`, for as many `drafts` as it has; `fixed` of them were not
-    drawn. The ladder is that of one node of a round.
+    drawn. One node of a round has the ladder, and lines of all ways; the others have at least the
+    way in which their drafts were made.
     """
 
     node: Index
@@ -354,12 +355,129 @@ class TransportExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="
     nodes: list[TransportNode]
 
 
+FeatureHead = Literal["eagle", "eagle3"]
+
+
+class FeatureExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="features"):
+    """EAGLE and its kind: how far the features that the head made itself are from the target's,
+    which came with the verify call.
+
+    `head` is its key. `taps`: layers of the target, of `layers`, whose inputs its features are made
+    of; none: the state after the last norm. `settled`: pairs of the text that ran with true
+    features before this draft. Per scored `node`: `cosine` of what the head handed on for it to the
+    true feature, and `length` of the former in units of the latter.
+    """
+
+    head: FeatureHead
+    taps: list[Index]
+    layers: Index
+    settled: Index
+    node: list[Index]
+    cosine: list[Cosine]
+    length: list[NonNegative]
+
+
+class TrimExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="trim"):
+    """A trimmed draft vocabulary: the drafter names `kept` of `size` tokens, which make up
+    `covered` of the `counted` ones that the target wrote.
+
+    Along the tokens by falling frequency, at place `rank` (from 1): the `count` of the token there,
+    and the `share` of all that was counted up to it. The drafter has `rest` parameters and `row`
+    more for each token that it names, the target has `target`; 0 where nobody knows. At each
+    visited `node` the target's law gives `lost` to tokens outside; `outside`: which of the emitted
+    tokens are.
+    """
+
+    kept: Index
+    size: Index
+    counted: Index
+    covered: Probability
+    rank: list[Index]
+    count: list[Index]
+    share: list[Probability]
+    rest: Index
+    row: Index
+    target: Index
+    node: list[Index]
+    lost: list[Probability]
+    outside: list[bool]
+
+
+class AdapterExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="adapter"):
+    """Kangaroo: what ran while drafting. The early layers, `exit_layer` of `layers`, and the
+    adapter ran on each `node`; `taken`: tokens of the text that the adapter took in with them.
+    """
+
+    layers: Index
+    exit_layer: Index
+    taken: Index
+    node: list[Index]
+
+
+class Glance(Record, frozen=True, kw_only=True):
+    """What one head said of its place, the likeliest first; shares at temperature 1."""
+
+    token: list[Index]
+    q: list[Probability]
+
+
+class LookaheadExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="lookahead"):
+    """Medusa: what each head guessed from the last state alone. The first speaks of the token after
+    the root, the next of the one after that; none knows what another one said.
+    """
+
+    heads: list[Glance]
+
+
+class Hidden(Record, frozen=True, kw_only=True):
+    """What a head would have said after `node` had it not seen the node's token, the likeliest
+    first.
+    """
+
+    node: Index
+    token: list[Index]
+    q: list[Probability]
+
+
+class GroundedExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="grounded"):
+    """Hydra: the nodes whose children were drafted, in the order in which their heads ran.
+
+    `is_hidden`: the heads were run without the tokens of the path, to see what these are worth.
+    """
+
+    is_hidden: bool
+    nodes: list[Hidden]
+
+
+class AccuracyTreeExtras(Record, frozen=True, kw_only=True, tag_field="kind", tag="accuracy_tree"):
+    """Medusa and Hydra: the tree made ahead, and how often each candidate was right that it was
+    made from. `accuracy`: by head and candidate; of at least `counted` places where it was
+    measured.
+
+    `tree_parent`, `tree_rank`, `value`: the tree's nodes 1, 2 ... in the order in which they were
+    added; 0 is the root. A value is the product of the accuracies along the path.
+    """
+
+    origin: Literal["measured", "published"]
+    counted: Index
+    accuracy: list[list[Probability]]
+    tree_parent: list[Index]
+    tree_rank: list[Index]
+    value: list[Probability]
+
+
 Extras = (
-    TransportExtras
+    LookaheadExtras
+    | AdapterExtras
+    | TrimExtras
+    | GroundedExtras
+    | AccuracyTreeExtras
+    | TransportExtras
     | KSeqExtras
     | BlockExtras
     | PrefixExtras
     | StaticExtras
+    | FeatureExtras
     | PoolExtras
     | OptTreeExtras
     | LookupExtras

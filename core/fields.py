@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 Index = Annotated[int, Meta(ge=0, le=2**53 - 1)]  # up to what a browser's numbers hold exactly
 Probability = Annotated[float, Meta(ge=0, le=1)]
+Cosine = Annotated[float, Meta(ge=-1, le=1)]
 NonNegative = Annotated[float, Meta(ge=0)]
 Milliseconds = Annotated[float, Meta(ge=0, le=1e12)]
 

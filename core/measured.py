@@ -92,11 +92,14 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`is_shipped`: came with the program. `is_same`: measured with these very weights."""
+    """`is_shipped`: came with the program. `is_same`: measured with these very weights. `times`:
+    those of the pair, measured with this acceptance or else at another temperature.
+    """
 
     acceptance: Acceptance
     is_shipped: bool
     is_same: bool
+    times: Times | None
 
 
 def folders() -> tuple[Path, Path]:
@@ -114,18 +117,20 @@ def find(
 ) -> Found | None:
     """Return what was measured for the pair at this temperature, or at the nearest to it.
 
-    Greedy numbers fit no sampling and the other way round. Raises MeasuredError where the best file
-    is damaged.
+    Greedy numbers fit no sampling and the other way round; times fit any temperature. Raises
+    MeasuredError where a file that is looked into is damaged.
     """
     own, shipped = where or folders()
     known = [*_files(own, target.id, drafter), *_files(shipped, target.id, drafter)]
-    near = [(t, file) for t, file in known if (t == 0) == (temperature == 0)]
-    if not near:
+    known.sort(key=lambda entry: abs(entry[0] - temperature))
+    best = next((file for t, file in known if (t == 0) == (temperature == 0)), None)
+    if best is None:
         return None
-    _, best = min(near, key=lambda entry: abs(entry[0] - temperature))
     found = read(best)
     same = (found.target, found.revision) == (target.id, target.revision)
-    return Found(found, best.parent == shipped, same)
+    others = (read(file).times for _, file in known if file.parent == own and file != best)
+    times = found.times or next((each for each in others if each is not None), None)
+    return Found(found, best.parent == shipped, same, times)
 
 
 def file_name(target: str, drafter: str, temperature: float) -> str:
@@ -161,12 +166,19 @@ def write(found: Acceptance, path: Path) -> None:
     """
     for problem in _problems(found, path.name):
         raise MeasuredError(f"{path.name} is not written: {problem}.")
+    write_whole(msgspec.json.encode(found) + b"\n", path)
+
+
+def write_whole(data: bytes, path: Path) -> None:
+    """Write a small file, whole or not at all; its folder is made where it is missing. Raises
+    MeasuredError where the disk refuses.
+    """
     unfinished = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(found) + b"\n")
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         Path(unfinished).chmod(0o644)

@@ -1,4 +1,5 @@
-"""The parts that methods are made of, found by looking into the folders of rules, shapes and stops.
+"""The parts that methods are made of, found by looking into the folders of rules, shapes, stops and
+trained heads.
 
 A module declares what it offers as `PARTS`; registry, catalogue, mixed methods, ladder and X-ray
 read it from here.
@@ -14,13 +15,15 @@ from functools import cache
 from types import ModuleType
 from typing import Generic, Literal, TypeVar, cast
 
+import core.heads
 import core.shapes
 import core.verify
+from core.heads.base import Head, HeadMaker
 from core.shapes.base import StopPolicy, TreePolicy
 from core.verify.base import Verifier
 
 P = TypeVar("P", covariant=True)
-Kind = Literal["rule", "shape", "stop"]
+Kind = Literal["rule", "shape", "stop", "head"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,13 @@ def stop(
     return Part("stop", key, name, idea, paper, make)
 
 
+def head(key: str, name: str, idea: str, paper: str, make: HeadMaker) -> Part[Head]:
+    """`make` reads a checkpoint's folder for a target; it raises ValueError with one sentence for
+    one that is damaged or does not fit.
+    """
+    return Part("head", key, name, idea, paper, make)
+
+
 def rules() -> Mapping[str, Part[Verifier]]:
     return cast(Mapping[str, Part[Verifier]], _found("rule"))
 
@@ -67,10 +77,14 @@ def stops() -> Mapping[str, Part[StopPolicy]]:
     return cast(Mapping[str, Part[StopPolicy]], _found("stop"))
 
 
+def heads() -> Mapping[str, Part[Head]]:
+    return cast(Mapping[str, Part[Head]], _found("head"))
+
+
 @cache
 def _found(kind: Kind) -> Mapping[str, Part[object]]:
     found: dict[str, Part[object]] = {}
-    for package in (core.verify, core.shapes):
+    for package in (core.verify, core.shapes, core.heads):
         for part in _declared(package):
             if part.kind == kind:
                 if part.key in found:

@@ -18,7 +18,7 @@ from torch import Tensor
 from core.host import Floats
 from core.laws import RAW, Law, widen
 from core.models.base import Scores
-from core.trace import TOP
+from core.trace import FEW, TOP
 from core.tree import Draft
 from core.verify.base import Context, Outcome, Table
 
@@ -47,7 +47,8 @@ def reduce_round(
     """
     target = _Side.of(scores.logits, table.p, context.law)
     best = target.best
-    tokens = torch.cat([best, _offered(draft, outcome, best)], dim=1)
+    aside = _not_visited(draft, outcome)
+    tokens = torch.cat([_fewer(best, aside), _offered(draft, outcome, best)], dim=1)
     out: Named = {"target": _target(target, eos)}
     parents = torch.tensor(draft.tree.parents[1:], dtype=torch.long, device=best.device)
     own = torch.tensor(draft.tree.tokens[1:], dtype=torch.long, device=best.device)
@@ -56,10 +57,12 @@ def reduce_round(
     if draft.q is not None and draft.logits is not None:
         device = best.device  # a second model may live elsewhere
         law = draft.law or context.law
-        drafter = _Side.of(draft.logits.to(device), draft.q.to(device), law)
+        named = draft.logits.to(device).clamp(min=_NEVER)  # a trimmed head names a part only
+        drafter = _Side.of(named, draft.q.to(device), law)
         order = draft.scored
-        tokens = _with_favourites(tokens, drafter.best, order)
-        there = [draft.rows[parent] for parent in draft.tree.parents[1:]]
+        listed = _fewer(drafter.best, [row for row, node in enumerate(order) if node in aside])
+        tokens = _with_favourites(tokens, listed, order)
+        there = [draft.row_of(node) for node in range(1, len(draft.tree))]
         same = context.law if law == context.law else None
         out["draft"] = _compare(drafter, target.rows(order), tokens[order, 0], same)
         out["own_q"] = torch.stack(
@@ -177,6 +180,22 @@ def _target(target: _Side, eos: int | None) -> Tensor:
     ends = target.law[:, eos] if eos is not None else torch.full_like(gap, torch.nan)
     h3 = -torch.xlogy(leading, leading).sum(dim=1)
     return torch.stack([target.entropy(), h3, leading[:, 0], gap, ends])
+
+
+def _not_visited(draft: Draft, outcome: Outcome) -> list[int]:
+    """Return the nodes at which nothing was decided: no law there says why a token stayed."""
+    parents = draft.tree.parents
+    visited = {0, *outcome.path, *(parents[check.node] for check in outcome.checks)}
+    return [node for node in range(len(parents)) if node not in visited]
+
+
+def _fewer(best: Tensor, rows: Sequence[int]) -> Tensor:
+    """Return `best` (N, TOP) with FEW tokens in some rows: the first stands for those left out."""
+    if not rows or best.shape[1] <= FEW:
+        return best
+    listed = best.clone()
+    listed[rows, FEW:] = best[rows, :1]
+    return listed
 
 
 def _with_favourites(tokens: Tensor, mine: Tensor, order: Sequence[int]) -> Tensor:

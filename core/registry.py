@@ -14,15 +14,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import ClassVar, TypeVar, cast
+from typing import ClassVar, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 import core.methods
 from core.decode import Decoder
+from core.heads.base import Heads, no_heads
+from core.heads.frequencies import Counts, no_counts
 from core.models.base import LanguageModel
 
 Value = str | int | float | bool | None | list[int | float | str]
+Family = Literal[
+    "baseline",
+    "independent drafting",  # whole sequences, one or several side by side
+    "tree drafting",  # several candidates per node
+    "self-speculation",  # a part of the target drafts, and verifying goes on from there
+    "self-speculation",  # by a part of the target, made for it
+    "retrieval",  # what is drafted is looked up
+    "relaxed acceptance",  # the rule lets through what the target might not have written
+    "workbench",
+]  # how a method's drafts come about; for relaxed rules, what becomes of them
 
 
 class MethodConfig(BaseModel):
@@ -30,14 +42,16 @@ class MethodConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    only_with: ClassVar[Mapping[str, tuple[str, str]]] = {}
-    """Settings that matter only while another has a certain value: name -> (other, value)."""
+    only_with: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Settings that matter only while another has certain values: name -> (other, value ...)."""
 
     def applied(self) -> dict[str, Value]:
         """Return the settings that take part, as JSON values."""
         values: dict[str, Value] = self.model_dump(mode="json")
         idle = {
-            name for name, (other, value) in self.only_with.items() if getattr(self, other) != value
+            name
+            for name, (other, *values) in self.only_with.items()
+            if getattr(self, other) not in values
         }
         return {name: value for name, value in values.items() if name not in idle}
 
@@ -53,11 +67,15 @@ class MethodConfig(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What a method may build on. `ends`: tokens that end a text."""
+    """What a method may build on. `ends`: tokens that end a text; `heads`: finds trained heads;
+    `counts`: how often the target writes each token.
+    """
 
     target: LanguageModel
     draft: LanguageModel | None = None
     ends: frozenset[int] = frozenset()
+    heads: Heads = no_heads
+    counts: Counts = no_counts
 
 
 C = TypeVar("C", bound=MethodConfig)
@@ -74,7 +92,7 @@ class Method:
     paper: str
     url: str
     year: int
-    family: str
+    family: Family
     lossless: bool
     config: type[MethodConfig]
     maker: Callable[[MethodConfig, Models], Decoder]
@@ -103,7 +121,7 @@ def method(
     paper: str,
     url: str,
     year: int,
-    family: str,
+    family: Family,
     lossless: bool,
     config: type[C],
     toy: Mapping[str, object] | None = None,

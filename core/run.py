@@ -16,6 +16,8 @@ from core.decode import Clock, State, decode, start
 from core.dice import Dice, SeededDice
 from core.ending import Endings
 from core.extras import tokens_of
+from core.heads.base import Heads, no_heads
+from core.heads.frequencies import Counts, no_counts
 from core.laws import Law
 from core.metrics import totals
 from core.models.base import LanguageModel
@@ -56,6 +58,13 @@ class Engine:
     target: LanguageModel
     environment: Environment
     draft: LanguageModel | None = None
+    heads: Heads = no_heads
+    counts: Counts = no_counts
+
+    @property
+    def models(self) -> Models:
+        """Return what methods build on."""
+        return Models(self.target, self.draft, self.text.ends, self.heads, self.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +122,7 @@ class Run:
         ids = engine.text.encode(request.prompt, request.chat)
         ends = engine.text.ends
         self._endings = Endings(ends, request.stop, engine.text.spell)
-        decoder = request.method.build(request.config, Models(engine.target, engine.draft, ends))
+        decoder = request.method.build(request.config, engine.models)
         self._state: State = start(
             ids,
             engine.target,

@@ -18,6 +18,7 @@ from core.fields import Index, Milliseconds, NonNegative, Probability, Record
 
 SCHEMA_VERSION = 2
 TOP = 20  # how many tokens of each law a round keeps
+FEW = 8  # and of each law at a node that the walk did not come to
 
 State = Literal["root", "accepted", "relaxed", "rejected", "unreached", "pruned", "probe"]
 Role = Literal["draft", "probe"]

@@ -26,6 +26,7 @@ class Sampling(Enum):
     INDEPENDENT = "independent"  # drawn from q with replacement
     DISTINCT = "distinct"  # drawn from q without replacement, draw order kept
     TOP_AND_ONE = "top_and_one"  # the top k-1 and one drawn from the rest
+    SEPARATE = "separate"  # each drawn from a law of its own
 
 
 @dataclass(frozen=True)
@@ -203,13 +204,24 @@ class Resume:
 
 
 @dataclass(frozen=True, slots=True)
+class Apart:
+    """Which law is whose, where several drafters stand at one node: `nodes` (M,) the node of each
+    row of q, `tries` per parent the row of q of each of its tries, in their order.
+    """
+
+    nodes: Sequence[int]
+    tries: Mapping[int, Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A proposal for one round.
 
     `q` (M, V) holds the laws that children were drawn from and `logits` (M, V) what they came from,
     one row per node that the drafter scored; `rows` maps node -> row. Leaves that nobody scored
     have no row, which is why M can be smaller than N. Both are None where there is no law (a
-    lookup).
+    lookup). Where siblings were drawn from laws of their own, `apart` tells these, and `rows` names
+    that of the first one tried.
     """
 
     tree: DraftTree
@@ -221,6 +233,7 @@ class Draft:
     logits: Tensor | None = None
     law: Law | None = None  # from logits to q; None: as the target's
     rows: dict[int, int] = field(default_factory=lambda: dict[int, int]())
+    apart: Apart | None = None
     sources: Sequence[str] = ()
     scores: Sequence[float | None] = ()
     pruned: Pruned | None = None
@@ -232,7 +245,16 @@ class Draft:
     @property
     def scored(self) -> list[int]:
         """Return the node of each row of `q`."""
+        if self.apart is not None:
+            return list(self.apart.nodes)
         return sorted(self.rows, key=self.rows.__getitem__)
+
+    def row_of(self, node: int) -> int:
+        """Return the row of `q` that a node's token was drawn from, at its first try."""
+        parent = self.tree.parents[node]
+        if self.apart is None:
+            return self.rows[parent]
+        return self.apart.tries[parent][self.tree.tries(parent).index(node)]
 
     def sampling_at(self, parent: int) -> Sampling:
         """Return how the children of `parent` came about."""

@@ -10,7 +10,8 @@ from datetime import datetime
 
 from msgspec.structs import asdict
 
-from core.consistency import in_range, known, round_problems
+from core.consistency import round_problems
+from core.consistency_common import in_range, known
 from core.metrics import totals
 from core.trace import SCHEMA_VERSION, Round, Trace
 

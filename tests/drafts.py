@@ -5,6 +5,7 @@ Written apart from the shapes that the methods use, so that the two can disagree
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from core.shapes.base import Grower, Grown, Growth, Steady, Whole
 from core.tree import DraftTree, Sampling
 
 
-class Plain(Steady):
+class Plain(Steady, ABC):
     """Base of policies that are one function: `grow(grown, dice, greedy)`."""
 
     branches = True
@@ -24,8 +25,13 @@ class Plain(Steady):
     def begin(self, greedy: bool) -> Grower:
         return Asking(self, greedy)
 
+    @abstractmethod
+    def sampling(self, greedy: bool) -> Sampling:
+        """Say how children come about."""
+
+    @abstractmethod
     def grow(self, grown: Grown, dice: Dice, greedy: bool) -> Growth:
-        raise NotImplementedError
+        """Return the next level; asked anew after every scoring."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from core.record import Recorded
 from core.registry import Models
 from core.trace import Nodes, Outcome, Scalars
 from tests import exact
+from tests.toy_heads import toy_counts, toy_heads
 from tests.toys import Text, World, ancestral, completed
 
 Builder = Callable[[Models], Decoder]
@@ -45,9 +46,8 @@ def written(
     def run(dice: Dice) -> Text:
         target, draft = toy.models()
         wrapped = wrap(target)
-        state = start(
-            toy.prompt, wrapped, build(Models(wrapped, draft)), law, AMPLE, recorder=unrecorded
-        )
+        models = Models(wrapped, draft, heads=toy_heads(toy.size), counts=toy_counts(toy.size))
+        state = start(toy.prompt, wrapped, build(models), law, AMPLE, recorder=unrecorded)
         for _ in range(rounds + 1):
             step([state], dice, lambda: 0.0)
         return tuple(state.tokens[len(toy.prompt) :])
@@ -77,7 +77,9 @@ def first_round(build: Builder, toy: World) -> list[tuple[Outcome, float]]:
 
     def run(dice: Dice) -> int:
         target, draft = toy.models()
-        decoder = build(Models(target, draft))
+        decoder = build(
+            Models(target, draft, heads=toy_heads(toy.size), counts=toy_counts(toy.size))
+        )
         state = start(toy.prompt, target, decoder, Law(1), AMPLE, recorder=unrecorded)
         step([state], dice, lambda: 0.0)
         (made,) = step([state], dice, lambda: 0.0)

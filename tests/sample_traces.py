@@ -38,6 +38,8 @@ from core.trace import (
     Top,
     Trace,
 )
+from tests.luck import Luck
+from tests.made_blocks import MAKERS, Place
 
 Drawing = Literal["distinct", "independent", "fixed", "lookup"]
 
@@ -605,6 +607,21 @@ def sometimes_idle() -> Trace:
     return build(recipe=Recipe(branching=(1, 1), skip_every=3))
 
 
+@cache
+def with_blocks() -> Trace:
+    """A round for every method block, and one more: made up, so that they fit no method."""
+    world = World(endless=True)
+    kinds = list(MAKERS) * 2
+    trace = build(world, Recipe(branching=(3, 2, 1), rounds=len(kinds)), method="blocks")
+    rounds = [trace.rounds[0]]
+    for number, (kind, r) in enumerate(zip(kinds, trace.rounds[1:], strict=True)):
+        luck = Luck(random.Random(number), world.size)
+        path, emitted = r.outcome.accepted, len(r.outcome.emitted)
+        place = Place(luck, r.nodes, r.max_depth, r.prefix_length, path, emitted)
+        rounds.append(changed(r, extras=[MAKERS[kind](place)]))
+    return changed(trace, rounds=rounds)
+
+
 def empty() -> Trace:
     """Cancelled before the prompt pass ended."""
     return changed(chain(), rounds=[], text="", finish_reason="cancelled", totals=totals([]))
@@ -643,6 +660,7 @@ ALL = {
     "one_token_vocabulary": one_token_vocabulary,
     "untimed": untimed,
     "sometimes_idle": sometimes_idle,
+    "with_blocks": with_blocks,
     "empty": empty,
     "failed": failed,
     "cancelled": cancelled,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from core.decode import Feedback
 from core.dice import Dice
+from core.extras import Extras
 from core.models.base import Session
 from core.models.toy import Table, ToyModel
 from core.tree import Draft, DraftTree, Sampling
@@ -36,8 +37,9 @@ class Scripted:
         tokens = tuple(self.script(context.tokens, limit))
         return Draft(DraftTree.root(context.root).extended(range(len(tokens)), tokens))
 
-    def observe(self, feedback: Feedback) -> None:
+    def observe(self, feedback: Feedback) -> Sequence[Extras]:
         self.heard.append(feedback)
+        return ()
 
 
 def next_token(table: Table) -> Callable[[Sequence[int]], int]:

@@ -29,6 +29,15 @@ WAYS = {
     "short importance": Selection(alphabet=2, scheme="importance"),
 }
 
+ACCEPTED = [
+    # one draft; two: importance, optimum; three: importance, optimum; as the sheet has them
+    ("F1", 0.7, 0.798128, 0.86, 0.852577, 0.988),
+    ("F2", 0.5, 0.75, 0.75, 0.875, 0.875),
+    ("F3", 1, 1, 1, 1, 1),
+    ("F4", 0.5, 0.57775, 0.59, 0.639053, 0.671),
+    ("F6", 5 / 6, 0.911111, 1, 0.941005, 1),
+]
+
 
 def tensor(law: Sequence[float] | Floats) -> Tensor:
     return torch.tensor(list(law), dtype=torch.float64)

@@ -10,16 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
 from core.dice import Dice
 from core.models.base import Scores
 from core.trace import Check
 from core.tree import Draft, Sampling
 from core.verify.base import Context, Outcome, PlainTable
-from tests.toys import normed, slow_law
+from tests.slow_walk import Row, drawn, laws_of
 
-Row = list[float]
+__all__ = ["Row", "SlowBlock"]
 
 
 class SlowBlock:
@@ -30,8 +28,7 @@ class SlowBlock:
     samplings = frozenset({Sampling.DETERMINISTIC, Sampling.INDEPENDENT, Sampling.DISTINCT})
 
     def prepare(self, draft: Draft, scores: Scores, context: Context) -> SlowBlockTable:
-        raw = [normed([math.exp(x) for x in row]) for row in scores.logits.tolist()]
-        return SlowBlockTable(self, draft, [slow_law(row, context.law) for row in raw])
+        return SlowBlockTable(self, draft, laws_of(scores, context))
 
     def paid(self, before: float, ratio: float) -> float:
         """Return w after a token with this p/q, from w before it."""
@@ -111,6 +108,6 @@ class SlowBlockTable(PlainTable):
         if not whole:
             law = self.rule.after(joint[kept], self.laws[kept], self.drawn_from(kept))
             law = law if any(law) else self.laws[kept]
-        final = dice.at("final", position + kept).draw(torch.tensor([law], dtype=torch.float64))
+        final = drawn(law, dice.at("final", position + kept))
         origin = "bonus" if whole and chances else "correction" if chances else "plain"
-        return Outcome(tuple(range(1, kept + 1)), int(final), origin, tuple(checks))
+        return Outcome(tuple(range(1, kept + 1)), final, origin, tuple(checks))

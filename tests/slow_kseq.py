@@ -1,25 +1,19 @@
 """K-SEQ in plain Python, one token after the other: the reference of the fast rule.
 
-Each step is a method of its own, so that a planted bug is a subclass with one wrong line. Shares
-nothing with the rule that it checks but the addresses of the dice.
+Each step is a method of its own, so that a planted bug is a subclass with one wrong line.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import torch
 
 from core.dice import Dice
-from core.models.base import Scores
 from core.trace import Check
 from core.tree import Draft, Sampling
-from core.verify.base import Context, Outcome, PlainTable
-from tests.toys import normed, slow_law
+from tests.slow_walk import Row, SlowRule
 
-Row = list[float]
+__all__ = ["Row", "SlowKSeq", "reach", "root", "taken"]
 
 
 def taken(p: Row, q: Row, rho: float) -> float:
@@ -44,16 +38,11 @@ def root(p: Row, q: Row, count: int) -> float:
     return high if reach(p, q, low, count) > low * taken(p, q, low) else low
 
 
-class SlowKSeq:
+class SlowKSeq(SlowRule):
     """The rule. Override one step to plant a bug."""
 
     name = "Slow K-SEQ"
-    chain_only = False
     samplings = frozenset({Sampling.INDEPENDENT})
-
-    def prepare(self, draft: Draft, scores: Scores, context: Context) -> SlowKSeqTable:
-        raw = [normed([math.exp(x) for x in row]) for row in scores.logits.tolist()]
-        return SlowKSeqTable(self, draft, [slow_law(row, context.law) for row in raw])
 
     def rho(self, p: Row, q: Row, count: int) -> float:
         return root(p, q, count)
@@ -67,54 +56,27 @@ class SlowKSeq:
         share = reach(p, q, rho, count) / beta if beta else 0.0
         return [max(t - min(d, t / rho) * share, 0.0) for t, d in zip(p, q, strict=True)]
 
-
-@dataclass(frozen=True)
-class SlowKSeqTable(PlainTable):
-    """One round, ready to be decided."""
-
-    rule: SlowKSeq
-    draft: Draft
-    laws: Sequence[Row]
-
-    def walk(self, dice: Dice, position: int) -> Outcome:
-        tree, path, checks = self.draft.tree, [0], list[Check]()
-        while tree.children(path[-1]):
-            p, q = self.laws[path[-1]], self.draft.q[self.draft.rows[path[-1]]].tolist()
-            drawn = self.rule.candidates(self.draft, path[-1])
-            rho = self.rule.rho(p, q, len(drawn))
-            coins = dice.at("accept", position + len(path) - 1)
-            kept = next(
-                (c for i, c in enumerate(drawn) if self.tried(c, coins.at(i), p, q, rho, checks)),
-                None,
+    def visit(
+        self, draft: Draft, node: int, p: Row, dice: Dice, checks: list[Check]
+    ) -> tuple[int | None, Row]:
+        q, tried = draft.q[draft.rows[node]].tolist(), self.candidates(draft, node)
+        rho = self.rho(p, q, len(tried))
+        for place, child in enumerate(tried):
+            token, coin = draft.tree.tokens[child], dice.at(place)
+            accept = min(1.0, p[token] / (rho * q[token]))
+            passed = coin.flip(accept)
+            checks.append(
+                Check(
+                    node=child,
+                    accept_probability=accept,
+                    u=coin.u,
+                    passed=passed,
+                    p=p[token],
+                    q=q[token],
+                    mass_before=None,
+                )
             )
-            if kept is None:
-                law = self.rule.rest(p, q, rho, len(drawn))
-                law = law if any(law) else p
-                break
-            path.append(kept)
-        else:
-            law = self.laws[path[-1]]
-        final = dice.at("final", position + len(path) - 1).draw(
-            torch.tensor([law], dtype=torch.float64)
-        )
-        origin = "plain" if len(tree) == 1 else "correction" if tree.children(path[-1]) else "bonus"
-        return Outcome(tuple(path[1:]), int(final), origin, tuple(checks))
-
-    def tried(
-        self, child: int, coin: Dice, p: Row, q: Row, rho: float, checks: list[Check]
-    ) -> bool:
-        token = self.draft.tree.tokens[child]
-        accept = min(1.0, p[token] / (rho * q[token]))
-        passed = coin.flip(accept)
-        checks.append(
-            Check(
-                node=child,
-                accept_probability=accept,
-                u=coin.u,
-                passed=passed,
-                p=p[token],
-                q=q[token],
-                mass_before=None,
-            )
-        )
-        return passed
+            if passed:
+                return child, p
+        law = self.rest(p, q, rho, len(tried))
+        return None, law if any(law) else p

@@ -15,7 +15,7 @@ from tests.slow_rejection import SlowRejection
 from tests.toys import normed, slow_law
 
 Row = NDArray[np.float64]
-TOP = 20
+TOP, FEW = 20, 8
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ class Decided:
     def q(self, node: int) -> Row | None:
         raw = self.q_raw(node)
         return None if raw is None else np.array(slow_law(raw.tolist(), self.context.law))
+
+    def listed(self, node: int) -> int:
+        """Return how many tokens of each law are kept at a node: fewer where nothing was tried."""
+        tried = {self.draft.tree.parents[check.node] for check in self.outcome.checks}
+        return TOP if node in {0, *self.outcome.path, *tried} else FEW
 
     def rejected_laws(self) -> list[tuple[int, float, Row]]:
         """Return (child, share left, law after) for each failed test, in order."""

@@ -80,11 +80,22 @@ def proposed(
     dice: Dice | None = None,
     prompt: Sequence[int] = PROMPT,
 ) -> Draft:
-    """Return what `shape` drafts after `prompt` with a toy as the drafter."""
-    model = ToyModel(table, size)
+    """Return what `shape` drafts after `prompt` with a toy of this table as the drafter."""
+    return proposed_by(ToyModel(table, size), shape, law or Law(1), limit, dice, prompt)
+
+
+def proposed_by(
+    model: ToyModel,
+    shape: TreePolicy,
+    law: Law,
+    limit: int = 20,
+    dice: Dice | None = None,
+    prompt: Sequence[int] = PROMPT,
+) -> Draft:
+    """Return what `shape` drafts after `prompt` with `model`; without `dice` it must not draw."""
     drafter = ModelDrafter(lambda text, _: model.open(text), shape, "toy")
     drafter.begin(prompt, model.open(prompt[:-1]))
-    return drafter.propose(Context(tuple(prompt), law or Law(1)), limit, dice or NoDice())
+    return drafter.propose(Context(tuple(prompt), law), limit, dice or NoDice())
 
 
 def paths_of(draft: Draft) -> list[Path]:

@@ -35,8 +35,9 @@ from core.verify.block import BlockVerification
 from core.verify.rejection import RecursiveRejection
 from tests import exact
 from tests.exactness import TOLERANCE, Builder, error, first_round
+from tests.sheet import P, Q, constant
 from tests.slow_block import Row, SlowBlock
-from tests.toys import WORLDS, World, certain_at
+from tests.toys import WORLDS, World
 
 pytestmark = pytest.mark.matrix
 
@@ -58,12 +59,6 @@ def chains(length: int, rule: Verifier, stops: Sequence[StopPolicy] = ()) -> Bui
     return build
 
 
-def constant(p: Sequence[float], q: Sequence[float]) -> World:
-    """Return a world with one law everywhere, but for a certain first token."""
-    prompt = (0, 1, 0)
-    return World(certain_at(lambda _: p, len(prompt), 1), lambda _: q, len(p), prompt)
-
-
 def kept(length: int, rule: Verifier, toy: World) -> float:
     """Return how many drafted tokens one round keeps, in expectation."""
     rounds = first_round(chains(length, rule), toy)
@@ -71,7 +66,7 @@ def kept(length: int, rule: Verifier, toy: World) -> float:
 
 
 THIRDS = constant((1 / 3, 2 / 3), (2 / 3, 1 / 3))
-F1 = constant((0.5, 0.3, 0.2), (0.2, 0.3, 0.5))
+F1 = constant(P["F1"], Q["F1"])
 ALONE = [Fraction(2, 3), Fraction(10, 9), Fraction(38, 27), Fraction(130, 81), Fraction(422, 243)]
 BLOCK = [Fraction(2, 3), Fraction(11, 9), Fraction(5, 3), Fraction(166, 81), Fraction(64, 27)]
 KNOWING = [Fraction(2, 3), Fraction(12, 9)]  # what a rule that saw the whole block could keep
@@ -401,6 +396,19 @@ def test_a_token_that_the_target_forbids_ends_the_coins() -> None:
     assert [check.node for check in outcome.checks] == [1, 2]
     assert outcome.checks[1].accept_probability == 0
     assert outcome.final == 0
+
+
+def test_a_quotient_beyond_the_floats_pays_for_nothing_that_the_target_forbids() -> None:
+    least = 1e-44  # its quotient with .5 is infinite in single precision
+    p = torch.tensor([[0.0, 1.0], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]])
+    q = torch.tensor([[0.5, 0.5], [least, 1.0], [least, 1.0]])
+    for tokens, joint in (([0, 0, 1], [0, 0, 0]), ([1, 0, 1], [1, 1, 0.5])):
+        tree = DraftTree.root(0).extended(range(3), tokens)
+        draft = Draft(tree, Sampling.DISTINCT, q=q, rows={0: 0, 1: 1, 2: 2})
+        table = BlockVerification().prepare(draft, Scores(p.log()), RAW)
+        assert table.joint == pytest.approx(joint)
+        (ledger,) = table.extras(table.walk(SeededDice(0), 1))
+        assert all(math.isfinite(ratio) for ratio in ledger.ratio)
 
 
 @pytest.mark.parametrize(

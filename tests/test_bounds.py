@@ -27,7 +27,7 @@ from core.verify.rejection import RecursiveRejection
 from tests import optimum
 from tests.drafts import Distinct as DistinctShape
 from tests.drafts import Likeliest, Replaced
-from tests.sheet import P, Q, acceptance, decoder
+from tests.sheet import UNIFORM, P, Q, acceptance, decoder
 
 pytestmark = pytest.mark.matrix
 
@@ -85,26 +85,21 @@ def test_one_fixed_draft_keeps_what_the_target_gives_it() -> None:
     assert rungs(P["F3"], Q["F3"], 1)["deterministic/one_hot"].value == pytest.approx(0.6)
 
 
-UNIFORM = [
-    # first entry and second entry of the target; standard, recursive, K-SEQ, optimum
-    (1 / 3, 0, 0.66667, 0.77778, 0.81142, 0.88889),
-    (1 / 3, 1 / 12, 0.75, 0.83333, 0.87013, 0.97222),
-    (1 / 3, 1 / 6, 0.83333, 0.88889, 0.92476, 1),
-    (1 / 3, 1 / 4, 0.91667, 0.94444, 0.97222, 1),
-    (1 / 3, 1 / 3, 1, 1, 1, 1),
-    (1 / 6, 0, 0.5, 0.66667, 0.68661, 0.72222),
-    (1 / 6, 5 / 48, 0.60417, 0.73611, 0.76556, 0.82639),
-    (1 / 6, 5 / 24, 0.70833, 0.80556, 0.84118, 0.93056),
-    (1 / 6, 5 / 16, 0.8125, 0.875, 0.9116, 1),
-]
-
-
-@pytest.mark.parametrize("row", UNIFORM)
-def test_two_drafts_of_a_uniform_drafter_are_the_sheet_s_numbers(row: Sequence[float]) -> None:
-    first, second, *expected = row
-    found = rungs((first, second, 1 - first - second), (1 / 3,) * 3, 2)
+@pytest.mark.parametrize(("p", "expected"), [(p, row) for p, *row in UNIFORM])
+def test_two_drafts_of_a_uniform_drafter_are_the_sheet_s_numbers(
+    p: Sequence[float], expected: Sequence[float]
+) -> None:
+    found = rungs(p, (1 / 3,) * 3, 2)
     names = (SINGLE, "independent/recursive", "independent/k_seq", "independent/optimum")
     assert [found[name].value for name in names] == pytest.approx(expected, abs=6e-6)
+
+
+def test_prefixes_with_replacement_are_those_worked_by_hand() -> None:
+    both = pair(np.array(P["F1"]), np.array(Q["F1"]))
+    drafts = Independent(both, 2)
+    values = both.p_below - drafts.inside(np.arange(4))
+    assert values.tolist() == pytest.approx([0, -0.05, -0.14, 0], abs=1e-12)
+    assert drafts.optimum().size == 2  # H holds the third and the second token
 
 
 def test_the_closed_form_without_replacement_is_the_one_worked_by_hand() -> None:

@@ -23,6 +23,8 @@ from core.verify.base import Context, Outcome
 from core.verify.rejection import RecursiveRejection
 from tests.scripted import Script, Scripted, greedy, oracle, wrong
 from tests.tiny import tiny, wrapped
+from tests.tiny_heads import tiny_heads
+from tests.toy_heads import toy_counts, toy_heads
 from tests.toys import WORLDS
 
 SIZE = 5
@@ -56,7 +58,8 @@ def with_method(
     method: Method, new: int, law: Law = GREEDY, context: int = 64, prompt: Sequence[int] = PROMPT
 ) -> State:
     target, draft = ToyModel(TABLE, SIZE, context), ToyModel(hashed(SIZE, 22, 3.0), SIZE, context)
-    decoder = method.build(method.toy, Models(target, draft))
+    models = Models(target, draft, heads=toy_heads(SIZE), counts=toy_counts(SIZE))
+    decoder = method.build(method.toy, models)
     return start(prompt, target, decoder, law, new)
 
 
@@ -166,7 +169,8 @@ def test_a_prompt_of_one_token_is_enough() -> None:
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
 def test_a_vocabulary_of_one_token_is_written_out(method: Method, law: Law) -> None:
     model = ToyModel(lambda _: [1.0], 1)
-    state = start([0], model, method.build(method.toy, Models(model, model)), law, 9)
+    models = Models(model, model, heads=toy_heads(1), counts=toy_counts(1))
+    state = start([0], model, method.build(method.toy, models), law, 9)
     run(state)
     assert written(state) == [0] * 9
 
@@ -233,7 +237,8 @@ def test_measuring_plain_steps_never_changes_the_text(
     def outcome() -> tuple[list[int], list[object]]:
         target = wrapped(tiny("llama"))
         second = wrapped(tiny("llama", layers=1, seed=1))
-        decoder = method.build(method.toy, Models(target, second))
+        models = Models(target, second, heads=tiny_heads(target), counts=toy_counts(23))
+        decoder = method.build(method.toy, models)
         state = start(PROMPT, target, decoder, law, 16)
         rounds = run(state)
         measured.append(sum(made.cost.plain_step_ms is not None for made in rounds))
@@ -282,7 +287,9 @@ class Counted:
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
 def test_a_round_computes_its_own_rows_however_long_the_text(method: Method) -> None:
     target, second = Counted(0), Counted(1)
-    decoder = method.build(method.toy, Models(target.model, second.model))
+    heads = tiny_heads(target.model)
+    models = Models(target.model, second.model, heads=heads, counts=toy_counts(23))
+    decoder = method.build(method.toy, models)
     prompt = [place * 7 % 23 for place in range(400)]
     state = start(prompt, target.model, decoder, Law(1), 40)
     rounds = 0

@@ -16,10 +16,18 @@ from torch.overrides import TorchFunctionMode
 
 from core.decode import start, step
 from core.dice import SeededDice
-from core.extras import PrefixExtras
+from core.extras import (
+    FeatureExtras,
+    GroundedExtras,
+    LookaheadExtras,
+    PrefixExtras,
+    TrimExtras,
+)
 from core.laws import Law
 from core.registry import Method, Models, get, methods
 from tests.tiny import tiny, wrapped
+from tests.tiny_heads import tiny_heads
+from tests.toy_heads import toy_counts
 
 pytestmark = pytest.mark.matrix
 
@@ -101,6 +109,8 @@ def test_the_counter_counts_reads_of_the_device_only() -> None:
 DRAFTERS = {
     "skip": {"drafter": "skip", "skip_layers": [1]},
     "exit": {"drafter": "exit", "exit_layer": 1},
+    "eagle": {"drafter": "eagle"},
+    "eagle3": {"drafter": "eagle3"},
 }
 CASES = [(method, method.toy) for method in methods().values()] + [
     (get(key), get(key).toy | values)
@@ -111,7 +121,8 @@ CASES = [(method, method.toy) for method in methods().values()] + [
 
 # work at visited nodes only: reads for each of them at most
 LAZY = {"block_verification": 1, "canonical_decomposition": 7, "spectr": 2}
-STOPS = {"svip"}  # looks at every law of the draft
+LATER = (FeatureExtras, GroundedExtras, LookaheadExtras, TrimExtras)
+STOPS = {"kangaroo", "svip"}  # looks at every law of the draft
 
 
 @pytest.mark.parametrize("law", [Law(0), Law(0.7), Law(1, top_k=5, top_p=0.9)], ids=repr)
@@ -120,7 +131,8 @@ def test_a_round_reads_once_per_level_and_three_times_more(
     method: Method, values: Mapping[str, object], law: Law
 ) -> None:
     target, second = wrapped(tiny("llama")), wrapped(tiny("llama", layers=1, seed=1))
-    state = start([1, 2, 3, 1, 2], target, method.build(values, Models(target, second)), law, 14)
+    models = Models(target, second, heads=tiny_heads(target), counts=toy_counts(23))
+    state = start([1, 2, 3, 1, 2], target, method.build(values, models), law, 14)
     while state.finished is None:
         with ReadCounter() as counter:
             (made,) = step([state], SeededDice(2), lambda: 0.0)
@@ -129,7 +141,11 @@ def test_a_round_reads_once_per_level_and_three_times_more(
         # what was grown and not offered is read once more, and so are the bounds of a node
         more = "pruned" in made.nodes.state
         more += any(isinstance(extra, PrefixExtras) for extra in made.extras)
-        expected = made.cost.draft_forwards + 2 + decided + measured + more
+        # what a head said of its own, or nothing could be said of; levels known already
+        more += any(isinstance(extra, LATER) for extra in made.extras)
+        looked = any(isinstance(extra, LookaheadExtras) for extra in made.extras)
+        levels = made.max_depth if looked else made.cost.draft_forwards
+        expected = levels + 2 + decided + measured + more
         if method.key in LAZY:  # decides, and records, node by node on the way
             assert len(counter.reads) <= expected + LAZY[method.key] * made.drafted + 1
         elif method.key in STOPS:

@@ -11,19 +11,22 @@ from safetensors.torch import save_file
 
 from core.decode import Decoder, decode, start, step
 from core.dice import SeededDice
+from core.drafters.source import Source
 from core.drafters.strands import StrandDrafter
 from core.heads.decision import DecisionModel, file_of, find_decision, read_decision
 from core.laws import Law
-from core.models.base import FINAL
+from core.models.base import FINAL, Scores
 from core.models.toy import ToyModel, tabulated
 from core.registry import Models, get
 from core.shapes.base import Grown
 from core.shapes.decision import DecisionStop
 from core.shapes.levels import Levels
-from core.tree import DraftTree
+from core.tree import Draft, DraftTree, Sampling
+from core.verify.base import Context
 from core.verify.longest import LongestStrand
 from tests import exact
 from tests.exactness import AMPLE, unrecorded
+from tests.sheet import distance
 from tests.tiny import tiny, wrapped
 
 Row = Sequence[float]
@@ -34,7 +37,7 @@ def texts(target: ToyModel, draft: ToyModel, widths: tuple[int, ...], law: Law, 
 
     def run(dice: exact.EnumeratedDice) -> tuple[int, ...]:
         drafter = StrandDrafter(
-            lambda prompt, _: draft.open(prompt), Levels(widths), "toy", roots=widths[0]
+            Source(lambda text, _: draft.open(text), "toy"), Levels(widths), roots=widths[0]
         )
         state = start(
             [0], target, Decoder(drafter, LongestStrand()), law, AMPLE, recorder=unrecorded
@@ -49,16 +52,20 @@ def texts(target: ToyModel, draft: ToyModel, widths: tuple[int, ...], law: Law, 
 
 
 @pytest.mark.parametrize(
-    ("p", "q", "expected"),
+    ("p", "q", "expected", "drift"),
     [
-        ((0.5, 0.3, 0.2), (0.2, 0.3, 0.5), (0.46625, 0.31575, 0.218)),
-        ((0.7, 0.2, 0.1), (0.4, 0.3, 0.3), (0.606083, 0.260667, 0.13325)),
+        ((0.5, 0.3, 0.2), (0.2, 0.3, 0.5), (0.46625, 0.31575, 0.218), 0.03375),
+        ((0.7, 0.2, 0.1), (0.4, 0.3, 0.3), (0.606083, 0.260667, 0.13325), 0.0939),
     ],
 )
-def test_the_first_token_drifts_as_the_sheet_says(p: Row, q: Row, expected: Row) -> None:
+def test_the_first_token_drifts_as_the_sheet_says(
+    p: Row, q: Row, expected: Row, drift: float
+) -> None:
     target, draft = ToyModel(lambda _: p, 3), ToyModel(lambda _: q, 3)
-    found = texts(target, draft, (2, 1), Law(1), 1)
-    assert [found[(token,)] for token in range(3)] == pytest.approx(expected, abs=1e-6)
+    texts_ = texts(target, draft, (2, 1), Law(1), 1)
+    found = [texts_[(token,)] for token in range(3)]
+    assert found == pytest.approx(expected, abs=1e-6)
+    assert distance(found, p) == pytest.approx(drift, abs=5e-5)
 
 
 def test_a_strand_that_is_easier_to_continue_wins_too_often() -> None:
@@ -72,9 +79,8 @@ def test_a_strand_that_is_easier_to_continue_wins_too_often() -> None:
             continue
         for token, share in enumerate(target.law((0, *text)).tolist()):
             joint[(*text, token)] += probability * share
-    assert joint[0, 0] + joint[0, 1] == pytest.approx(0.385, abs=1e-12)
-    assert joint[1, 0] == pytest.approx(0.5535, abs=1e-12)
-    assert joint[1, 1] == pytest.approx(0.0615, abs=1e-12)
+    expected = {(0, 0): 0.35, (0, 1): 0.035, (1, 0): 0.5535, (1, 1): 0.0615}
+    assert joint == pytest.approx(expected, abs=1e-12)
 
 
 def test_at_temperature_zero_a_longer_strand_beats_the_favourite() -> None:
@@ -82,6 +88,25 @@ def test_at_temperature_zero_a_longer_strand_beats_the_favourite() -> None:
     draft = ToyModel(tabulated({(0, 0): (0.1, 0.9)}, (0.1, 0.9)), 2)
     (text,) = texts(target, draft, (2, 1), Law(0), 2)
     assert text == (1, 1)  # plain greedy decoding writes 0
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ((1,), (0.5, 0.3, 0.2)),  # nothing kept: p as it is, though a test failed
+        ((1, 3), (1.0, 0.0, 0.0)),  # kept up to a failed test: (p - q)+
+        ((1, 3, 5), (0.5, 0.3, 0.2)),  # kept to the end
+    ],
+)
+def test_the_next_roots_come_from_the_row_that_the_sheet_says(
+    path: tuple[int, ...], expected: Row
+) -> None:
+    tree = DraftTree.root(0).extended([0, 0, 1, 2, 3], [0, 1, 2, 2, 1])
+    p = torch.tensor([[0.5, 0.3, 0.2]] * 6, dtype=torch.float64)
+    q = torch.tensor([[0.2, 0.3, 0.5]] * 6, dtype=torch.float64)
+    draft = Draft(tree, Sampling.DISTINCT, q=q, rows={node: node for node in range(6)})
+    table = LongestStrand().prepare(draft, Scores(p.log()), Context((0,), Law(1)))
+    assert table.final_law(path[-1]).tolist() == pytest.approx(expected, abs=1e-12)
 
 
 def test_with_one_root_and_the_target_as_drafter_nothing_is_lost() -> None:
@@ -159,6 +184,18 @@ def test_every_token_below_the_roots_has_its_score_in_the_record() -> None:
     (extra,) = DecisionStop(graded(0.9, 0.1, 0.3), 0.4).extras(strands())
     assert extra.score[:3] == [None, None, None]
     assert extra.score[3:] == pytest.approx([0.1, 0.3], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("width", "sizes"),
+    [(576, (576, 512, 256, 1)), (768, (768, 512, 256, 1)), (2048, (2048, 1024, 512, 1))],
+)
+def test_the_decision_model_has_the_sizes_of_the_released_code(
+    width: int, sizes: tuple[int, ...]
+) -> None:
+    weights = [layer.weight for layer in DecisionModel(width).layers[::2]]
+    assert (width, *(weight.shape[0] for weight in weights)) == sizes
+    assert DecisionModel(width)(torch.zeros(3, width)).shape == (3,)
 
 
 def test_without_a_trained_model_the_method_says_what_to_do(tmp_path: Path) -> None:

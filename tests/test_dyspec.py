@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
@@ -13,91 +13,43 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from core.decode import Decoder
 from core.dice import Dice, SeededDice
-from core.drafters.model import ModelDrafter
 from core.extras import DySpecExtras
 from core.laws import Law
 from core.models.toy import ToyModel, hashed
 from core.parts import shapes
-from core.registry import Models, get
+from core.registry import get
 from core.shapes.base import Grower, Grown, Growth, TreePolicy
 from core.shapes.dyspec import DySpec, _Filling
 from core.tree import Draft, Sampling
-from core.verify.base import Context
 from core.verify.rejection import RecursiveRejection
 from tests import exact
 from tests.drafts import Plain
-from tests.exactness import TOLERANCE, Builder, error, first_round
-from tests.toys import WORLDS, Text, World, world
+from tests.exactness import TOLERANCE, error, first_round
+from tests.sheet import decoder
+from tests.slow_trees import PROMPT, A, B, fixture_world, paths_of, proposed_by
+from tests.toys import WORLDS, Text, World
 
 pytestmark = pytest.mark.matrix
 
-A, B, C = range(3)
-ROOT = (0, 1, 0, 1)  # the prompt, and the token that every world's prompt pass writes
 HARM = 1e-3
-
-Rows = Mapping[Text, Sequence[float]]
-DRAFT: Rows = {
-    (): (0.6, 0.3, 0.1),
-    (A,): (0.7, 0.2, 0.1),
-    (B,): (0.5, 0.4, 0.1),
-    (C,): (0.4, 0.3, 0.3),
-    (A, A): (0.8, 0.1, 0.1),
-    (A, B): (0.5, 0.3, 0.2),
-    (B, A): (0.6, 0.3, 0.1),
-    (B, B): (0.4, 0.4, 0.2),
-}
-TARGET: Rows = {
-    (): (0.5, 0.4, 0.1),
-    (A,): (0.6, 0.3, 0.1),
-    (B,): (0.3, 0.6, 0.1),
-    (C,): (0.3, 0.3, 0.4),
-    (A, A): (0.7, 0.2, 0.1),
-}
-
-
-def after_root(rows: Rows, otherwise: Sequence[float]) -> Callable[[Text], Sequence[float]]:
-    return lambda context: rows.get(context[len(ROOT) :], otherwise)
-
-
-SHEET = world(after_root(TARGET, (0.4, 0.4, 0.2)), after_root(DRAFT, (0.5, 0.3, 0.2)), 3)
-
-
-def drafts(shape: TreePolicy) -> Builder:
-    """Return a builder: the second model drafts trees of `shape`, recursive rejection verifies."""
-
-    def build(models: Models) -> Decoder:
-        draft = models.draft
-        assert draft is not None
-        return Decoder(
-            ModelDrafter(lambda prompt, _: draft.open(prompt), shape, "toy"), RecursiveRejection()
-        )
-
-    return build
+RULE = RecursiveRejection()
+SHEET = fixture_world()
 
 
 def propose(
     shape: TreePolicy, model: ToyModel, law: Law, dice: Dice, limit: int = 20
 ) -> tuple[Draft, DySpecExtras]:
     """Return one draft of `model` after the prompt, and its record."""
-    drafter = ModelDrafter(lambda prompt, _: model.open(prompt), shape, "toy")
-    drafter.begin(ROOT, model.open(ROOT[:-1]))
-    draft = drafter.propose(Context(ROOT, law), limit, dice)
+    draft = proposed_by(model, shape, law, limit, dice)
     (extras,) = draft.extras
     assert isinstance(extras, DySpecExtras)
     return draft, extras
 
 
-def paths(draft: Draft) -> list[Text]:
-    """Return the drafted tokens from the root to each node, root not included."""
-    tree = draft.tree
-    return [tuple(tree.tokens[n] for n in tree.path(node)[1:]) for node in range(1, len(tree))]
-
-
 def test_the_likeliest_tokens_fill_slots_as_in_the_sheet() -> None:
     draft, extras = propose(DySpec(6), SHEET.models()[1], Law(0), SeededDice(0))
-    assert paths(draft) == [(A,), (A, A), (A, A, A), (B,), (A, A, A, A), (B, A)]
+    assert paths_of(draft) == [(A,), (A, A), (A, A, A), (B,), (A, A, A, A), (B, A)]
     assert extras.value == pytest.approx([1.0, 0.6, 0.42, 0.4, 0.336, 0.3], abs=1e-12)
     assert draft.sampling is Sampling.DETERMINISTIC
     assert (extras.parent[3], extras.rank[3]) == (0, 1)
@@ -116,14 +68,14 @@ def test_all_random_trees_and_what_is_accepted_of_them(
         return tree.tokens, tree.parents
 
     assert len(exact.law(run)) == histories
-    outcomes = first_round(drafts(DySpec(budget)), SHEET)
+    outcomes = first_round(decoder(DySpec(budget), RULE), SHEET)
     found = math.fsum(chance * len(outcome.accepted) for outcome, chance in outcomes)
     assert found == pytest.approx(accepted, abs=1e-12)
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3])
 def test_the_sheet_s_target_writes_as_if_alone(budget: int) -> None:
-    assert error(drafts(DySpec(budget)), SHEET, Law(1), rounds=1) < TOLERANCE
+    assert error(decoder(DySpec(budget), RULE), SHEET, Law(1), rounds=1) < TOLERANCE
 
 
 LAWS = [Law(1), Law(0.7), Law(1, top_k=2), Law(1, top_p=0.75), Law(0)]
@@ -133,12 +85,12 @@ LAWS = [Law(1), Law(0.7), Law(1, top_k=2), Law(1, top_p=0.75), Law(0)]
 @pytest.mark.parametrize("toy", WORLDS)
 @pytest.mark.parametrize("shape", [DySpec(3), DySpec(4, 0.3)], ids=["heap", "threshold"])
 def test_the_law_is_the_target_s(shape: DySpec, toy: str, law: Law) -> None:
-    assert error(drafts(shape), WORLDS[toy](3), law, rounds=1) < TOLERANCE
+    assert error(decoder(shape, RULE), WORLDS[toy](3), law, rounds=1) < TOLERANCE
 
 
 @pytest.mark.parametrize("shape", [DySpec(2), DySpec(2, 0.4)], ids=["heap", "threshold"])
 def test_the_law_stays_the_target_s_in_the_second_round(shape: DySpec) -> None:
-    assert error(drafts(shape), WORLDS["different laws"](2), Law(1), rounds=2) < TOLERANCE
+    assert error(decoder(shape, RULE), WORLDS["different laws"](2), Law(1), rounds=2) < TOLERANCE
 
 
 class ValueAfterTheDraw(Plain):
@@ -172,8 +124,8 @@ class ValueBeforeTheDraw(ValueAfterTheDraw):
 
 @pytest.mark.parametrize("toy", [SHEET, WORLDS["one token overrated"](3)], ids=["sheet", "hashed"])
 def test_a_value_that_is_tested_after_the_draw_is_caught(toy: World) -> None:
-    assert error(drafts(ValueAfterTheDraw(0.35)), toy, Law(1), rounds=1) > HARM
-    assert error(drafts(ValueBeforeTheDraw(0.35)), toy, Law(1), rounds=1) < TOLERANCE
+    assert error(decoder(ValueAfterTheDraw(0.35), RULE), toy, Law(1), rounds=1) > HARM
+    assert error(decoder(ValueBeforeTheDraw(0.35), RULE), toy, Law(1), rounds=1) < TOLERANCE
 
 
 class Peeking(DySpec):
@@ -193,8 +145,8 @@ class _Peeking(_Filling):
 
 def test_a_slot_whose_value_knows_its_token_is_caught() -> None:
     toy = WORLDS["different laws"](5)  # few tokens hide it: too little is left of p
-    assert error(drafts(DySpec(2)), toy, Law(1), rounds=1) < TOLERANCE
-    assert error(drafts(Peeking(2)), toy, Law(1), rounds=1) > HARM
+    assert error(decoder(DySpec(2), RULE), toy, Law(1), rounds=1) < TOLERANCE
+    assert error(decoder(Peeking(2), RULE), toy, Law(1), rounds=1) > HARM
 
 
 def slow_heap(rows: Callable[[Text], Sequence[float]], budget: int) -> list[tuple[Text, float]]:
@@ -218,8 +170,8 @@ def slow_heap(rows: Callable[[Text], Sequence[float]], budget: int) -> list[tupl
 def test_the_heap_is_that_of_the_paper(seed: int, size: int, budget: int) -> None:
     table = hashed(size, seed, 2.0)
     draft, extras = propose(DySpec(budget), ToyModel(table, size), Law(0), SeededDice(0))
-    expected = slow_heap(lambda path: table(ROOT + path), budget)
-    assert paths(draft) == [path for path, _ in expected]
+    expected = slow_heap(lambda path: table(PROMPT + path), budget)
+    assert paths_of(draft) == [path for path, _ in expected]
     assert extras.value == pytest.approx([value for _, value in expected], rel=1e-5)
 
 
@@ -292,7 +244,7 @@ def test_both_variants_build_one_tree_where_nothing_is_drawn(model: ToyModel) ->
     layered, _ = propose(DySpec(200, 0.04), model, Law(0), SeededDice(0))
     budget = len(layered.tree) - 1
     heap, _ = propose(DySpec(budget), model, Law(0), SeededDice(0))
-    assert sorted(paths(heap)) == sorted(paths(layered))
+    assert sorted(paths_of(heap)) == sorted(paths_of(layered))
     assert layered.work.forwards < heap.work.forwards
 
 

@@ -10,43 +10,29 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.consistency import round_problems
-from core.decode import Decoder, start, step
-from core.dice import SeededDice
-from core.drafters.model import ModelDrafter
 from core.drafters.ranking import RankingConfig
 from core.extras import PoolExtras, tokens_of
 from core.laws import Law
 from core.models.toy import Table, ToyModel, hashed
 from core.registry import Models, get
 from core.shapes.eagle2 import MOST_LISTED, ExpandRerank
-from core.trace import Round
 from core.tree import Draft, Sampling
-from core.verify.rejection import RecursiveRejection
-from tests.exactness import TOLERANCE, Builder, error, first_round
+from tests.exactness import TOLERANCE, error
+from tests.ranked_trees import mean_accepted, path_sum, ranked, small_world
 from tests.slow_trees import (
-    PROMPT,
     Path,
     eagle2,
     fixture_world,
     name,
     paths_of,
     proposed,
-    reach,
     tied,
 )
-from tests.toys import WORLDS, World
+from tests.toys import WORLDS
+from tests.tree_rounds import drafted_rounds
 
 HARM = 1e-3
-
-
-def builder(shape: ExpandRerank) -> Builder:
-    def build(models: Models) -> Decoder:
-        draft = models.draft
-        assert draft is not None
-        drafter = ModelDrafter(lambda prompt, _: draft.open(prompt), shape, "toy", temperature=1.0)
-        return Decoder(drafter, RecursiveRejection())
-
-    return build
+VOCABULARY = dict.fromkeys(range(9), b"")
 
 
 def pool_of(draft: Draft) -> PoolExtras:
@@ -105,8 +91,7 @@ def test_the_pool_and_its_frontiers_are_those_of_the_fixture() -> None:
 def test_expected_accepted_tokens_under_the_target_are_those_of_the_fixture(
     kept: int, accepted: float
 ) -> None:
-    outcomes = first_round(builder(ExpandRerank(2, kept + 1, 2)), fixture_world())
-    found = math.fsum(len(outcome.accepted) * chance for outcome, chance in outcomes)
+    found = mean_accepted(ExpandRerank(2, kept + 1, 2), fixture_world())
     assert found == pytest.approx(accepted, abs=1e-12)
 
 
@@ -205,30 +190,21 @@ def test_tokens_without_any_mass_are_no_candidates() -> None:
 def test_accepted_tokens_are_the_sum_of_the_target_s_path_probabilities(
     seed: int, nodes: int
 ) -> None:
-    toy = World(
-        lambda context: [0.0, 1.0, 0.0] if len(context) == 3 else hashed(3, seed)(context),
-        hashed(3, seed + 1, 2.0),
-        3,
-        PROMPT[:-1],
-    )
-    shape = ExpandRerank(2, nodes, 2)
-    outcomes = first_round(builder(shape), toy)
-    found = math.fsum(len(outcome.accepted) * chance for outcome, chance in outcomes)
-    draft = proposed(shape, toy.draft, 3)
-    expected = math.fsum(reach(toy.target, path) for path in paths_of(draft))
-    assert found == pytest.approx(expected, abs=1e-12)
+    toy, shape = small_world(seed), ExpandRerank(2, nodes, 2)
+    expected = path_sum(shape, toy)
+    assert mean_accepted(shape, toy) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("law", [Law(0), Law(0.7), Law(1, top_k=2), Law(1, top_p=0.75)])
 @pytest.mark.parametrize("toy", WORLDS)
 def test_the_law_of_the_text_is_the_target_s(toy: str, law: Law) -> None:
     shape = ExpandRerank(2, 7, 2)
-    assert error(builder(shape), WORLDS[toy](3), law, rounds=1) < TOLERANCE
+    assert error(ranked(shape), WORLDS[toy](3), law, rounds=1) < TOLERANCE
 
 
 def test_so_it_is_over_two_rounds() -> None:
     shape = ExpandRerank(2, 4, 1)
-    assert error(builder(shape), WORLDS["zeros in both laws"](2), Law(1), rounds=2) < TOLERANCE
+    assert error(ranked(shape), WORLDS["zeros in both laws"](2), Law(1), rounds=2) < TOLERANCE
 
 
 class CalledDrawn(ExpandRerank):
@@ -240,37 +216,24 @@ class CalledDrawn(ExpandRerank):
 
 def test_chosen_candidates_verified_as_drawn_ones_are_caught() -> None:
     toy = WORLDS["one token overrated"](3)
-    assert error(builder(CalledDrawn(2, 5, 1)), toy, Law(1), rounds=1) > HARM
+    assert error(ranked(CalledDrawn(2, 5, 1)), toy, Law(1), rounds=1) > HARM
 
 
 # -- the record --
-
-
-def rounds(values: dict[str, object], temperature: float, new: int = 20) -> list[Round]:
-    toy = World(hashed(9, 1, 3.0), hashed(9, 2, 3.0), 9)
-    target, draft = toy.models()
-    decoder = get("eagle2").build({"drafter": "model", **values}, Models(target, draft))
-    state = start(toy.prompt, target, decoder, Law(temperature), new)
-    made: list[Round] = []
-    while state.finished is None:
-        made += step([state], SeededDice(4), lambda: 0.0)
-    return made
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 def test_the_record_is_consistent_and_says_what_became_of_every_candidate(
     temperature: float,
 ) -> None:
-    seen = 0
-    for r in rounds({"nodes": 12, "width": 3, "depth": 3}, temperature):
-        vocabulary = dict.fromkeys(range(9), b"")
-        assert list(round_problems(r, vocabulary)) == []
-        if not r.drafted:
-            continue
+    made = drafted_rounds("eagle2", {"nodes": 12, "width": 3, "depth": 3}, temperature)
+    assert len(made) > 3
+    for r in made:
+        assert list(round_problems(r, VOCABULARY)) == []
         (pool,) = [extra for extra in r.extras if isinstance(extra, PoolExtras)]
         kept = [node for node in pool.node if node is not None]
         assert sorted(kept) == list(range(1, r.drafted + 1))
-        assert set(tokens_of(pool)) <= set(range(9))
+        assert set(tokens_of(pool)) <= VOCABULARY.keys()
         for node, score in zip(pool.node, pool.score, strict=True):
             assert node is None or r.nodes.score[node] == score
         reasons = {
@@ -279,12 +242,10 @@ def test_the_record_is_consistent_and_says_what_became_of_every_candidate(
             if state == "pruned"
         }
         assert reasons <= {"reranked"}
-        seen += 1
-    assert seen > 3
 
 
 def test_scores_are_products_of_the_unscaled_law_at_any_temperature() -> None:
-    for r in rounds({"nodes": 12, "width": 3, "depth": 3}, 0.4):
+    for r in drafted_rounds("eagle2", {"nodes": 12, "width": 3, "depth": 3}, 0.4):
         for node in range(1, r.drafted + 1):
             parent = r.nodes.parent[node]
             above, raw = (r.nodes.score[parent] if parent else 1.0), r.nodes.q_raw[node]
@@ -301,9 +262,8 @@ def test_a_wide_tree_leaves_a_bounded_record() -> None:
 
 
 def test_a_broken_record_is_refused_in_words() -> None:
-    r = next(r for r in rounds({"nodes": 12}, 0.0) if r.drafted)
+    r = drafted_rounds("eagle2", {"nodes": 12}, 0.0)[0]
     (pool,) = [extra for extra in r.extras if isinstance(extra, PoolExtras)]
-    vocabulary = dict.fromkeys(range(9), b"")
     wrong = [
         replace(pool, score=pool.score[1:]),
         replace(pool, sizes=[]),
@@ -311,7 +271,7 @@ def test_a_broken_record_is_refused_in_words() -> None:
         replace(pool, node=[len(r.nodes.token)] * len(pool.token)),
     ]
     for block in wrong:
-        (first, *_) = round_problems(replace(r, extras=[block]), vocabulary)
+        (first, *_) = round_problems(replace(r, extras=[block]), VOCABULARY)
         assert first.startswith("extras, pool: ")
 
 

@@ -18,6 +18,7 @@ from core.registry import Method, Models, methods
 from core.trace import Round
 from core.verify.rejection import RecursiveRejection
 from tests.scripted import Script, Scripted, counting
+from tests.toy_heads import toy_counts, toy_heads
 
 WRITTEN = [4, 3, 2, 1, 0, 4, 3, 2]  # what the target writes, again and again
 SIZE = 6
@@ -90,7 +91,9 @@ def test_an_end_token_at_the_last_place_is_the_reason_not_the_length() -> None:
 def test_every_method_stops_at_the_end_token(method: Method) -> None:
     target = counting(WRITTEN, SIZE)
     ends = frozenset({0})
-    decoder = method.build(method.toy, Models(target, target, ends))
+    decoder = method.build(
+        method.toy, Models(target, target, ends, toy_heads(SIZE), toy_counts(SIZE))
+    )
     state = start([5] * 8, target, decoder, Law(1), 40, Endings(ends))
     list(decode(state, SeededDice(0), lambda: 0.0))
     assert (written(state), state.finished) == (WRITTEN[:5], "eos")

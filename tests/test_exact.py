@@ -16,6 +16,7 @@ from core.laws import Law
 from core.registry import Method, Models, methods
 from tests import exact
 from tests.exactness import TOLERANCE, Builder, error, unrecorded
+from tests.toy_heads import toy_counts, toy_heads
 from tests.toys import WORLDS, Text, ancestral
 
 pytestmark = pytest.mark.matrix
@@ -68,7 +69,8 @@ def test_texts_cut_by_length_and_by_an_end_token_have_the_target_s_law(method: M
 
     def run(dice: Dice) -> Text:
         target, draft = toy.models()
-        decoder = method.build(method.toy, Models(target, draft, frozenset({end})))
+        models = Models(target, draft, frozenset({end}), toy_heads(toy.size), toy_counts(toy.size))
+        decoder = method.build(method.toy, models)
         state = start(
             toy.prompt, target, decoder, law, length, Endings(frozenset({end})), recorder=unrecorded
         )
@@ -87,7 +89,8 @@ def test_every_method_drafts_on_its_toy(method: Method) -> None:
     """A toy on which nothing is drafted would prove nothing about the method."""
     toy = WORLDS["different laws"](3)
     target, draft = toy.models()
-    state = start(toy.prompt, target, method.build(method.toy, Models(target, draft)), Law(0), 8)
+    models = Models(target, draft, heads=toy_heads(toy.size), counts=toy_counts(toy.size))
+    state = start(toy.prompt, target, method.build(method.toy, models), Law(0), 8)
     drafted = 0
     while state.finished is None:
         drafted += sum(made.drafted for made in step([state], SeededDice(0), lambda: 0.0))

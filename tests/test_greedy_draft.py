@@ -18,6 +18,7 @@ from torch import Tensor
 from core.bounds.ladder import ladder
 from core.bounds.pair import laws, pair
 from core.bounds.prefix import top_and_one
+from core.bounds.record import Visit, visited_bounds
 from core.consistency import round_problems
 from core.decode import Decoder, start, step
 from core.dice import Dice, SeededDice
@@ -33,6 +34,7 @@ from core.tree import Draft, DraftTree, Sampling
 from core.verify.base import Context
 from core.verify.greedy_draft import GreedyDraft
 from core.verify.rejection import RecursiveRejection
+from tests import optimum
 from tests.drafts import Plain, Replaced
 from tests.exactness import TOLERANCE, error, first_round
 from tests.sheet import P, Q, acceptance, constant, decoder, emitted
@@ -93,6 +95,20 @@ def test_a_drafter_of_another_temperature_changes_no_law(temperature: float) -> 
     build = decoder(TopAndOne(2, 2), GreedyDraft(), temperature)
     for law in (Law(0), Law(1)):
         assert error(build, WORLDS["different laws"](3), law, rounds=1) < TOLERANCE
+
+
+@pytest.mark.parametrize("favourite", range(4))
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_certain_target_is_met_by_the_likeliest_or_as_often_as_it_is_drawn(
+    favourite: int, count: int
+) -> None:
+    """The sheet, for p one-hot on g: 1 if g is in T, else q'(g)."""
+    p, q = [float(token == favourite) for token in range(4)], Q["F4"]
+    top = optimum.likeliest(q, count - 1)
+    expected = 1.0 if favourite in top else optimum.rest_of(q, top)[favourite]
+    build = decoder(TopAndOne(count, 1), GreedyDraft())
+    assert acceptance(build, p, q) == pytest.approx(expected, abs=1e-12)
+    assert emitted(build, p, q) == pytest.approx(p, abs=1e-12)
 
 
 def test_two_rounds_keep_the_law() -> None:
@@ -354,12 +370,17 @@ def test_the_record_holds_bounds_of_the_nodes_visited() -> None:
             for rung in kept.rungs:
                 near = 1e-4 + (rung.margin or 0)
                 assert rung.value == pytest.approx(whole[rung.name].value, abs=near), rung.name
+            drawn = bool(kept.rungs)
+            assert [len(line.ways) for line in kept.lines] == ([2, 1] if drawn else [1])
+            assert kept.lines[-1].ways[0].way == "top_and_one"
             for line in kept.lines:
-                assert len(line.mass) <= 64
-                assert len(line.token) <= 20
+                assert len(line.mass) <= (64 if drawn else 1)
+                assert len(line.token) <= (20 if drawn else 0)
                 for way in line.ways:
                     best = whole[f"{way.way}/optimum"].value
                     assert way.optimum == pytest.approx(best, abs=1e-4)
+                    gap = way.inside[way.widest] - line.target[way.widest]
+                    assert 1 - gap == pytest.approx(best, abs=2e-4)
 
 
 def test_a_node_whose_children_were_not_tested_before_the_text_ended_is_not_recorded() -> None:
@@ -383,7 +404,7 @@ def test_the_ladder_is_kept_where_the_drafts_failed_else_where_least_could_be_ke
         assert isinstance(block, PrefixExtras)
         failed = bool(draft.tree.children(outcome.end))
         (shown,) = (node for node in block.nodes if node.rungs)
-        best = {node.node: node.lines[1].ways[0].optimum for node in block.nodes}
+        best = {node.node: node.lines[-1].ways[0].optimum for node in block.nodes}
         assert shown.node == (outcome.end if failed else min(best, key=best.__getitem__))
         seen.add(failed)
     assert seen == {True, False}
@@ -418,6 +439,24 @@ def test_at_temperature_zero_nothing_is_bounded_and_the_favourite_decides() -> N
     assert not any(isinstance(extra, PrefixExtras) for r in rounds for extra in r.extras)
     reasons = {r.nodes.reason[check.node] for r in rounds for check in r.checks}
     assert reasons <= {"argmax", "not_argmax"}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_short_record_of_a_node_says_what_the_long_one_does(seed: int) -> None:
+    draft, logits = random_round(seed, 6, 1)
+    children = [draft.tree.tokens[child] for child in draft.tree.children(0)]
+    if draft.q is None or not children:
+        return
+    fixed = children if draft.sampling_at(0) is FIXED else children[:-1]
+    visit = Visit(0, logits[0].exp(), draft.q[0], len(children), fixed)
+    short, long = visited_bounds([visit, visit], failed=True)
+    assert (short.drafts, short.fixed) == (long.drafts, long.fixed) == (len(children), len(fixed))
+    (line,), (_, whole) = short.lines, long.lines
+    assert line.ways[0].optimum == pytest.approx(whole.ways[0].optimum, abs=2e-5)
+    place = whole.ways[0].widest
+    assert line.mass[0] == pytest.approx(whole.mass[place], abs=2e-4)
+    assert line.target[0] == pytest.approx(whole.target[place], abs=2e-4)
+    assert line.ways[0].inside[0] == pytest.approx(whole.ways[0].inside[place], abs=2e-4)
 
 
 @pytest.mark.parametrize("name", ["F1", "F4"])

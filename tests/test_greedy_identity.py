@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 import torch
@@ -14,6 +15,8 @@ import torch
 from core.decode import decode, start
 from core.dice import SeededDice
 from core.ending import Endings
+from core.heads.frequencies import read_frequencies
+from core.heads.shelf import Shelf
 from core.laws import Law
 from core.models.devices import choose_threads
 from core.models.hf import HFModel
@@ -22,6 +25,7 @@ from core.models.prompts import chat_ids, plain_ids
 from core.registry import Method, Models, get, methods
 from core.trace import Message, Round
 from core.tree import DraftTree
+from tests.shipped import missing
 
 pytestmark = pytest.mark.weights
 
@@ -111,7 +115,9 @@ class Bench:
     ) -> tuple[list[int], list[Round]]:
         target = HFModel(self.loaded.model, self.loaded.card)
         ends = self.loaded.eos
-        decoder = method.build(values, Models(target, target, ends))
+        card = target.card
+        counts = partial(read_frequencies, card.id, card.vocabulary_size)
+        decoder = method.build(values, Models(target, target, ends, Shelf(target), counts))
         ids = self.ids(prompt)
         state = start(ids, target, decoder, Law(0), count, Endings(ends), min(ends))
         rounds = list(decode(state, SeededDice(0), lambda: 0.0))
@@ -135,6 +141,8 @@ def bench() -> Iterator[Bench]:
 
 def check(bench: Bench, key: str, values: Values, prompts: Sequence[str], count: int) -> None:
     accepted = 0
+    if lacking := missing(get(key), bench.loaded.card):
+        pytest.skip(lacking)
     for prompt in prompts:
         expected = bench.generated(prompt, count)
         ours, rounds = bench.decoded(get(key), values, prompt, count)

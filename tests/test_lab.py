@@ -20,15 +20,18 @@ from msgspec import structs
 
 from core.bounds.ladder import ladder
 from core.bounds.pair import laws
+from core.extras import SelectionExtras
 from core.host import Floats
 from core.lab.band import band, distance
-from core.lab.ladder import SELECTION, ladders, selected
+from core.lab.ladder import SELECTION, ladders, selected, selection_of
 from core.lab.rescore import CLOSE, rescore
 from core.lab.simulate import OFF, ROUNDS, Bug, Setup, drawn, simulate, tempered
 from core.laws import RAW
 from core.registry import get
 from core.run import Engine, Request, Run
 from core.trace import Trace
+from core.verify.selection_law import Selection
+from core.verify.selection_plan import largest_alphabet
 from tests.app.toys import ENVIRONMENT, SIZE, WordText, toy_engine
 from tests.sheet import P, Q
 from tests.tiny import tiny, wrapped
@@ -75,12 +78,24 @@ RUNS: Mapping[str, tuple[str, Mapping[str, object], Mapping[str, float]]] = {
         {"drafter": "model", "draft_temperature": 1.5},
         {},
     ),
+    "layers that are ranked": ("opt_tree", {"drafter": "model", "nodes": 9, "threshold": 0.05}, {}),
+    "layers ranked at a temperature of their own": (
+        "opt_tree",
+        {"drafter": "model", "nodes": 9, "threshold": 0.05, "draft_temperature": 1.6, "lags": True},
+        {"top_k": 9, "top_p": 0.95},
+    ),
+    "a mixed method": ("mix", {"drafter": "model", "shape": "opt_tree", "budget": 8}, {}),
     "candidates that are ranked": ("eagle2", {"drafter": "model", "width": 3, "nodes": 8}, {}),
     "drafts that repeat": ("specinfer", {"drafter": "model", "tree": [3, 2]}, {}),
 }
 VIEWS: Mapping[str, tuple[str, Mapping[str, object], Mapping[str, float]]] = {
     "skipped layers": ("rsd", {"drafter": "skip", "skip_layers": [2], "tree": [2, 2]}, {}),
     "early exit": ("speculative_sampling", {"drafter": "exit", "exit_layer": 2}, {}),
+    "several drafters": (
+        "specinfer",
+        {"drafter": "model", "construction": "merge", "others": ["exit-2", "skip-1"], "length": 2},
+        {},
+    ),
 }
 
 
@@ -462,4 +477,47 @@ def test_a_vocabulary_smaller_than_the_drafts_has_a_ladder(world: str) -> None:
 
 def test_selection_takes_the_same_whichever_token_leads() -> None:
     p, q = real_size()
-    assert selected(p, q, 1) == pytest.approx(float(torch.minimum(p, q).sum()), abs=1e-5)
+    overlap = float(torch.minimum(p, q).sum())
+    assert selected(p, q, 1, Selection()) == pytest.approx(overlap, abs=1e-5)
+
+
+SELECTING: list[dict[str, object]] = [
+    {"free": 2, "alphabet": 6},
+    {"selection": "importance", "alphabet": 9},
+]
+
+
+@pytest.mark.parametrize("values", SELECTING, ids=str)
+def test_the_selection_is_that_of_the_run(values: dict[str, object]) -> None:
+    engine = toy_engine()
+    config = {"drafter": "model", "drafts": 2, "length": 2, **values}
+    trace = run(engine, "canonical_decomposition", config)
+    way = selection_of(trace)
+    assert way is not None
+    for name, value in values.items():
+        assert getattr(way, "scheme" if name == "selection" else name) == value
+    compared = 0
+    for r in trace.rounds:
+        for extra in r.extras:
+            for pick in extra.picks if isinstance(extra, SelectionExtras) else ():
+                found = rescore(engine, trace, r.index, pick.node)
+                assert found.q is not None
+                rung = ladders(found.p, found.q, 2, way)[1][SELECTION]
+                assert rung.value == pytest.approx(pick.overlap, abs=2e-5)
+                compared += 1
+    assert compared > 2
+
+
+def test_other_methods_made_no_selection() -> None:
+    trace = run(toy_engine(), *RUNS["a tree"][:2])
+    assert selection_of(trace) is None
+
+
+def test_importance_weights_are_planned_for_as_many_tokens_as_can_be_gone_through() -> None:
+    p, q = real_size()
+    for alphabet in (0, 500):
+        found = ladders(p, q, selection=Selection(alphabet=alphabet, scheme="importance"))
+        assert all(0 < rungs[SELECTION].value <= 1 for rungs in found)
+        for count, rungs in enumerate(found, start=1):
+            fitting = Selection(alphabet=largest_alphabet(max(2, count)), scheme="importance")
+            assert rungs[SELECTION].value == selected(p, q, count, fitting)

@@ -43,6 +43,7 @@ MAY_GO_OUTSIDE = (
     "core.measured",
     "core.stores",
     "core.trace_io",
+    "core.engine",  # names the folder of the weights that come along
 )
 CLOCKS_AND_CHANCE = {"time", "random", "secrets", "numpy.random"}
 # file -> what it may use although its layer may not, and why
@@ -216,6 +217,7 @@ def test_the_one_late_arrow_upwards_is_the_notebook_view_of_a_trace() -> None:
     discovering = {
         ("core.registry", "name"),
         ("core.parts", "name"),
+        ("core.train.__main__", "core.train."),
         ("viz.pictures", "{__name__}."),
     }
     rest = [

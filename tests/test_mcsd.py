@@ -109,6 +109,18 @@ def test_candidates_that_cover_the_target_are_enough_without_replacement_only() 
     assert acceptance(twice, certain, even) == pytest.approx(0.75, abs=1e-12)
 
 
+@settings(max_examples=15)
+@given(data=st.data(), size=st.integers(2, 4))
+def test_one_candidate_is_optimal_and_all_tokens_drawn_cover_every_target(
+    data: st.DataObject, size: int
+) -> None:
+    """Sequoia's two qualities of a rule: optimal transport for one, cover for all."""
+    p, q = data.draw(laws(size)), data.draw(laws(size).filter(all))
+    one = acceptance(configured("mcsd", tree=[1]), p, q)
+    assert one == pytest.approx(math.fsum(map(min, p, q)), abs=1e-12)
+    assert acceptance(configured("mcsd", tree=[size]), p, q) == pytest.approx(1, abs=1e-12)
+
+
 PAIRS = [
     {"rule": "distinct"},
     {"rule": "independent"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from core.drafters.model import ModelDrafter
 from core.extras import SequoiaExtras
 from core.laws import Law
 from core.measure import __main__ as command
+from core.measure import count as counting
 from core.measure.acceptance import Ranks, places, wide
+from core.measure.arguments import parser
 from core.measure.times import measure
 from core.measured import (
     SHIPPED,
@@ -261,6 +264,10 @@ def test_the_method_plans_for_what_was_measured(
     assert plan_of({}, 0.0, models).origin == "published"  # greedy was not measured
     assert not plan_of({"draft_temperature": 0.6}, 0.8, models).is_same
     saved(replace(own, times=TIMES), tmp_path / "measured")
+    for temperature in (0.5, 0.8, 1.2):  # times fit any temperature
+        saved(replace(own, temperature=1.2), tmp_path / "measured")
+        assert plan_of({}, temperature, models).speedup is not None
+    (tmp_path / "measured" / file_name("toy", "model-toy", 1.2)).unlink()
     fitted = plan_of({"budget": 6, "depth": 6}, 0.8, models)
     # two levels of four nodes; two nodes give 1.7 / (1.04 + 2 / 2), which is less
     assert fitted.tree_parent == [0, 0, 0]
@@ -299,9 +306,10 @@ def test_times_are_medians_of_the_clock() -> None:
 
 
 @pytest.fixture
-def toy_engine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+def toy_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., object]:
     from tests.app.toys import toy_engine as made
 
+    monkeypatch.setenv("DRAFTSCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(command, "load_engine", lambda *_names, **_options: made())
     return made
 
@@ -310,10 +318,14 @@ def test_the_command_measures_and_says_where(
     toy_engine: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = "acceptance --drafter model --draft x --prompts 2 --tokens 12 --children 5 --times"
-    assert command.main([*words.split(), "--folder", str(tmp_path)]) == 0
+    assert command.main([*words.split(), "--folder", str(tmp_path / "new")]) == 0
     out, progress = capsys.readouterr()
-    (path,) = tmp_path.iterdir()
-    assert out == f"wrote {path}\n"
+    (path,) = (tmp_path / "new").iterdir()
+    counted, planned, costs, wrote = out.splitlines()
+    assert "nodes: child 1, 2 ... stays with" in counted
+    assert planned.startswith("Sequoia's best tree of 16 nodes: ")
+    assert costs.startswith("ms for so many tokens: 1: ")
+    assert wrote == f"wrote {path}"
     assert "2 of 2 prompts" in progress
     found = read(path)
     assert found.drafter == "model-toy"
@@ -321,19 +333,84 @@ def test_the_command_measures_and_says_where(
     assert found.counted >= 6
     assert found.times is not None
     assert found.times.widths[0] == 1
-    again = tmp_path / "again"
-    assert command.main([*words.split(), "--folder", str(again)]) == 0
-    repeated = read(next(again.iterdir()))
-    assert (repeated.accepted, repeated.rejected) == (found.accepted, found.rejected)
+
+
+FEW = ["acceptance", "--drafter", "model", "--draft", "x", "--tokens", "8", "--children", "4"]
+
+
+def measured(folder: Path, *words: str) -> tuple[list[int], int]:
+    """Return what the command counts, in a folder of its own."""
+    assert command.main([*FEW, *words, "--folder", str(folder)]) == 0
+    found = read(next(folder.iterdir()))
+    return found.accepted, found.rejected
+
+
+def test_a_command_that_was_stopped_goes_on_where_it_was(
+    toy_engine: object,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("DRAFTSCOPE_CACHE", str(tmp_path / "one cache"))
+    whole = measured(tmp_path / "whole", "--prompts", "4")
+    monkeypatch.setenv("DRAFTSCOPE_CACHE", str(tmp_path / "another cache"))
+    asked: list[int] = []
+
+    def stopping(*given: object) -> object:
+        asked.append(1)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return places(*given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as context:
+        context.setattr(counting, "places", stopping)
+        assert command.main([*FEW, "--prompts", "4", "--folder", str(tmp_path)]) == 130
+    assert "Stopped; give the same command again to go on." in capsys.readouterr().err
+    assert measured(tmp_path / "rest", "--prompts", "4") == whole
+    told = capsys.readouterr().err
+    assert "2 of 4 prompts were counted before" in told
+    assert "4 of 4 prompts" in told
+    asked[:] = [1] * 9  # nothing is counted again
+    with monkeypatch.context() as context:
+        context.setattr(counting, "places", stopping)
+        assert measured(tmp_path / "again", "--prompts", "4") == whole
+    assert len(asked) == 9
+
+
+def test_more_prompts_begin_with_those_that_were_counted(
+    toy_engine: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured(tmp_path / "few", "--prompts", "2")
+    capsys.readouterr()
+    more = measured(tmp_path / "more", "--prompts", "3")
+    assert "2 of 3 prompts were counted before" in capsys.readouterr().err
+    assert sum(more[0]) + more[1] > 0
+    for other in (["--seed", "1"], ["--temperature", "0.5"], ["--children", "5"]):
+        folder = tmp_path / other[0]
+        assert command.main([*FEW, "--prompts", "1", *other, "--folder", str(folder)]) == 0
+        assert "before" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b'{"places": [9]}', b'{"places": ["a"]}', b"\xff", b'{"x": 1}']
+)
+def test_a_damaged_count_is_made_again(
+    toy_engine: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
+) -> None:
+    monkeypatch.setenv("DRAFTSCOPE_CACHE", str(tmp_path / "cache"))
+    whole = measured(tmp_path / "whole", "--prompts", "2")
+    (folder,) = (tmp_path / "cache" / "measuring").iterdir()
+    (folder / "0001.json").write_bytes(damage)
+    assert measured(tmp_path / "again", "--prompts", "2") == whole
 
 
 @pytest.mark.parametrize("temperature", ["0", "0.7"])
 def test_the_command_takes_the_temperature(
     toy_engine: object, tmp_path: Path, temperature: str
 ) -> None:
-    words = f"acceptance --drafter model --prompts 1 --tokens 6 --temperature {temperature}"
-    assert command.main([*words.split(), "--folder", str(tmp_path)]) == 0
-    assert read(next(tmp_path.iterdir())).temperature == float(temperature)
+    words = ["--prompts", "1", "--temperature", temperature]
+    assert command.main([*FEW, *words, "--folder", str(tmp_path / "new")]) == 0
+    assert read(next((tmp_path / "new").iterdir())).temperature == float(temperature)
 
 
 @pytest.mark.parametrize(
@@ -341,7 +418,9 @@ def test_the_command_takes_the_temperature(
     [
         ("--temperature 7", "Temperature is 7; it may be 0 to 2."),
         ("--drafter skip", "This target cannot draft with its own layers"),
-        ("--drafter model --folder /proc/no", "cannot be written"),
+        ("--drafter model --draft x --folder /proc/no", "cannot be written"),
+        ("--drafter skip --draft x", "A second model drafts with --drafter model"),
+        ("--drafter exit --exit-layer 0", "Exit layer is 0: it should be at least 1."),
     ],
 )
 def test_the_command_tells_what_is_wrong_in_one_sentence(
@@ -351,6 +430,17 @@ def test_the_command_tells_what_is_wrong_in_one_sentence(
     assert command.main(["acceptance", *words.split(), *few]) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert told in error
+
+
+def test_the_page_names_every_option_and_no_other() -> None:
+    page = (SHIPPED.parents[1] / "docs" / "measuring.md").read_text("utf-8")
+    table = "\n".join(line for line in page.splitlines() if line.startswith("|"))
+    (kinds,) = (a.choices for a in parser()._actions if isinstance(a.choices, dict))
+    usage = kinds["acceptance"].format_usage() + kinds["tune"].format_usage()
+    named, known = (set(re.findall(r"--[a-z][a-z-]*", text)) for text in (table, usage))
+    assert named == known
+    for call in re.findall(r"^python -m core\.measure (.*)$", page, re.MULTILINE):
+        parser().parse_args(call.split())
 
 
 @pytest.mark.parametrize("words", ["--children 0", "--children x", "--prompts 161", "--tokens 1"])

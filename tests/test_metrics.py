@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from itertools import pairwise
 
 import pytest
@@ -11,10 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core import metrics
+from core import metrics, registry
+from core.decode import decode, start
+from core.dice import SeededDice
+from core.laws import Law
 from core.metrics import METRICS, Ratio
-from core.trace import Models, Trace
+from core.registry import get
+from core.trace import Models, Round, Trace
 from tests.golden.trace_v1 import TRACE
+from tests.toys import WORLDS
 from tests.traces import traces
 
 BY_HAND = {
@@ -25,6 +31,7 @@ BY_HAND = {
     "accepted_length_with_bonus": (8, 3),
     "acceptance_rate": (5, 7),
     "draft_efficiency": (5, 10),
+    "depth_efficiency": (5, 8),
     "draft_efficiency_by_round": (2 / 5 + 2 / 2 + 1 / 3, 3),
     "wasted_drafts": (5, 10),
     "marginal_acceptance": (0.25 + 0.8 + 0.5 + 0.3 + 1 + 5 * 0.9, 10),
@@ -96,7 +103,63 @@ def test_totals_are_the_sums_behind_the_metrics(trace: Trace) -> None:
     total = metrics.totals(trace.rounds)
     assert total == trace.totals
     assert metrics.tokens_per_pass(trace).counts == (total.emitted, total.target_forwards)
-    assert metrics.acceptance_rate(trace).counts[1] == total.tested
+    tested = sum(len(metrics.tests_made(r)) for r in trace.rounds)
+    assert metrics.acceptance_rate(trace).counts[1] <= tested == total.tested
+
+
+def rounds_of(key: str, values: Mapping[str, object], seed: int = 0) -> list[Round]:
+    """Return the drafted rounds of a toy run at temperature 1."""
+    toy = WORLDS["different laws"](3)
+    target, draft = toy.models()
+    decoder = get(key).build({"drafter": "model", **values}, registry.Models(target, draft))
+    state = start(toy.prompt, target, decoder, Law(1), 60)
+    return [r for r in decode(state, SeededDice(seed), lambda: 0.0) if r.drafted]
+
+
+@pytest.mark.parametrize("key", ["speculative_sampling", "rsd", "mcsd", "spectr"])
+def test_rules_that_go_token_by_token_test_nothing_behind_a_token_that_is_not_kept(
+    key: str,
+) -> None:
+    for r in rounds_of(key, {}):
+        assert metrics.tests_reached(r) == metrics.tests_made(r)
+
+
+def test_a_block_is_counted_up_to_its_first_token_that_was_not_kept() -> None:
+    left_out = 0
+    for r in rounds_of("block_verification", {"length": 6}):
+        kept = r.outcome.accepted
+        lost = [node for node in metrics.tests_made(r) if node not in kept][:1]
+        assert metrics.tests_reached(r) == [*kept, *lost]
+        assert metrics.kept_tests(r) == kept, "also those whose own dart missed"
+        left_out += len(metrics.tests_made(r)) - len(metrics.tests_reached(r))
+    assert left_out > 5
+
+
+def test_one_token_as_a_block_has_the_acceptance_rate_of_the_standard_rule() -> None:
+    block, alone = (
+        replace(TRACE, rounds=rounds_of(key, {"length": 1}))
+        for key in ("block_verification", "speculative_sampling")
+    )
+    assert metrics.acceptance_rate(block) == metrics.acceptance_rate(alone)
+    assert metrics.overlap(block).counts == pytest.approx(metrics.overlap(alone).counts)
+
+
+def test_of_several_strands_the_winner_s_tests_count_and_its_root_was_not_tested() -> None:
+    left_out = 0
+    for r in rounds_of("dynasd", {"tree": [3, 1, 1], "stop": "never"}):
+        root, *below = r.outcome.accepted
+        assert metrics.kept_tests(r) == below
+        assert set(metrics.tests_reached(r)) >= set(below)
+        assert all(r.nodes.parent[node] in (root, *below) for node in metrics.tests_reached(r))
+        left_out += len(metrics.tests_made(r)) - len(metrics.tests_reached(r))
+    assert left_out > 5
+
+
+def test_siblings_do_not_count_against_the_depth_efficiency() -> None:
+    rounds = rounds_of("mcsd", {"tree": [2, 2]})
+    above, below = metrics.depth_efficiency(replace(TRACE, rounds=rounds)).counts
+    assert above == sum(len(r.outcome.accepted) for r in rounds)
+    assert below == sum(max(metrics.depths(r.nodes)) for r in rounds)
 
 
 @pytest.mark.parametrize(

@@ -11,20 +11,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.consistency import round_problems
-from core.decode import Decoder, start, step
-from core.dice import SeededDice
-from core.drafters.model import ModelDrafter
 from core.extras import OptTreeExtras, tokens_of
 from core.laws import Law
 from core.models.toy import hashed
-from core.registry import Models, get
 from core.shapes.opt_tree import MOST_LISTED, OptTree
 from core.trace import Round
 from core.tree import Draft, Sampling
-from core.verify.rejection import RecursiveRejection
-from tests.exactness import TOLERANCE, Builder, error, first_round
+from tests.exactness import TOLERANCE, error
+from tests.ranked_trees import mean_accepted, path_sum, ranked, small_world
 from tests.slow_trees import (
-    PROMPT,
     Path,
     fixture_world,
     name,
@@ -34,19 +29,11 @@ from tests.slow_trees import (
     reach,
     tied,
 )
-from tests.toys import WORLDS, World
+from tests.toys import WORLDS
+from tests.tree_rounds import drafted_rounds
 
+VOCABULARY = dict.fromkeys(range(9), b"")
 NEVER = 0.0  # a threshold that only a step without any gain meets
-
-
-def builder(shape: OptTree) -> Builder:
-    def build(models: Models) -> Decoder:
-        draft = models.draft
-        assert draft is not None
-        drafter = ModelDrafter(lambda prompt, _: draft.open(prompt), shape, "toy", temperature=1.0)
-        return Decoder(drafter, RecursiveRejection())
-
-    return build
 
 
 def told(draft: Draft) -> OptTreeExtras:
@@ -205,31 +192,22 @@ def test_a_draft_is_no_deeper_than_the_text_has_room() -> None:
 def test_accepted_tokens_are_the_sum_of_the_target_s_path_probabilities(
     seed: int, nodes: int
 ) -> None:
-    toy = World(
-        lambda context: [0.0, 1.0, 0.0] if len(context) == 3 else hashed(3, seed)(context),
-        hashed(3, seed + 1, 2.0),
-        3,
-        PROMPT[:-1],
-    )
-    shape = OptTree(nodes, 0.1, 4)
-    outcomes = first_round(builder(shape), toy)
-    found = math.fsum(len(outcome.accepted) * chance for outcome, chance in outcomes)
-    draft = proposed(shape, toy.draft, 3)
-    expected = math.fsum(reach(toy.target, path) for path in paths_of(draft))
-    assert found == pytest.approx(expected, abs=1e-12)
+    toy, shape = small_world(seed), OptTree(nodes, 0.1, 4)
+    expected = path_sum(shape, toy)
+    assert mean_accepted(shape, toy) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("law", [Law(0), Law(0.7), Law(1, top_k=2), Law(1, top_p=0.75)])
 @pytest.mark.parametrize("toy", WORLDS)
 def test_the_law_of_the_text_is_the_target_s(toy: str, law: Law) -> None:
     shape = OptTree(6, 0.1, 3)
-    assert error(builder(shape), WORLDS[toy](3), law, rounds=1) < TOLERANCE
+    assert error(ranked(shape), WORLDS[toy](3), law, rounds=1) < TOLERANCE
 
 
 @pytest.mark.parametrize("lags", [False, True])
 def test_so_it_is_over_two_rounds(lags: bool) -> None:
     toy = WORLDS["zeros in both laws"](2)
-    assert error(builder(OptTree(3, 0.2, 3, lags)), toy, Law(1), rounds=2) < TOLERANCE
+    assert error(ranked(OptTree(3, 0.2, 3, lags)), toy, Law(1), rounds=2) < TOLERANCE
 
 
 class CalledDrawn(OptTree):
@@ -241,24 +219,10 @@ class CalledDrawn(OptTree):
 
 def test_chosen_candidates_verified_as_drawn_ones_are_caught() -> None:
     toy = WORLDS["one token overrated"](3)
-    assert error(builder(CalledDrawn(4, 0.2, 3)), toy, Law(1), rounds=1) > 1e-3
+    assert error(ranked(CalledDrawn(4, 0.2, 3)), toy, Law(1), rounds=1) > 1e-3
 
 
 # -- the record --
-
-
-def rounds(values: dict[str, object], temperature: float) -> list[Round]:
-    toy = World(hashed(9, 1, 3.0), hashed(9, 2, 3.0), 9)
-    target, draft = toy.models()
-    decoder = get("opt_tree").build({"drafter": "model", **values}, Models(target, draft))
-    state = start(toy.prompt, target, decoder, Law(temperature), 20)
-    made: list[Round] = []
-    while state.finished is None:
-        made += step([state], SeededDice(4), lambda: 0.0)
-    return [r for r in made if r.drafted]
-
-
-VOCABULARY = dict.fromkeys(range(9), b"")
 
 
 def block(r: Round) -> OptTreeExtras:
@@ -269,7 +233,7 @@ def block(r: Round) -> OptTreeExtras:
 @pytest.mark.parametrize("lags", [False, True])
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 def test_the_record_is_consistent_and_says_what_was_kept(temperature: float, lags: bool) -> None:
-    made = rounds({"nodes": 7, "threshold": 0.05, "lags": lags}, temperature)
+    made = drafted_rounds("opt_tree", {"nodes": 7, "threshold": 0.05, "lags": lags}, temperature)
     assert len(made) > 3
     for r in made:
         assert list(round_problems(r, VOCABULARY)) == []
@@ -291,7 +255,7 @@ def test_a_large_tree_leaves_a_bounded_record() -> None:
 
 
 def test_a_broken_record_is_refused_in_words() -> None:
-    r = rounds({"nodes": 7, "threshold": 0.05}, 0.0)[0]
+    r = drafted_rounds("opt_tree", {"nodes": 7, "threshold": 0.05}, 0.0)[0]
     extra = block(r)
     first, second, *_ = extra.layers
     wrong = [

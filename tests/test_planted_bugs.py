@@ -15,6 +15,7 @@ from torch import Tensor
 from core.decode import Decoder
 from core.dice import Dice, Key
 from core.drafters.model import ModelDrafter
+from core.extras import Extras
 from core.laws import Law
 from core.models.base import LanguageModel, Scores, Session
 from core.models.toy import ToyModel, ToySession
@@ -275,8 +276,9 @@ def test_draft_laws_other_than_those_recorded_are_caught(drafter: type[ModelDraf
 class Deaf(ModelDrafter):
     """Drafts from a context of its own: the accepted tokens never reach its session."""
 
-    def observe(self, feedback: object) -> None:
+    def observe(self, feedback: object) -> Sequence[Extras]:
         self._place = {}
+        return ()
 
 
 def test_a_drafter_that_lost_the_text_is_slow_but_exact() -> None:

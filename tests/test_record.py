@@ -183,12 +183,12 @@ def test_kept_laws_hold_both_top_sets_what_was_offered_and_the_mass_of_all_other
         for entry in kept.round.laws:
             p, raw, q_raw = known.p(entry.node), known.p_raw(entry.node), known.q_raw(entry.node)
             assert len(set(entry.token)) == len(entry.token)
-            wanted = set(np.argsort(-raw)[: slow_record.TOP].tolist())
+            count = known.listed(entry.node)
+            wanted = set(np.argsort(-raw)[:count].tolist())
             wanted |= {tree.tokens[child] for child in tree.children(entry.node)}
-            wanted |= (
-                set() if q_raw is None else set(np.argsort(-q_raw)[: slow_record.TOP].tolist())
-            )
+            wanted |= set() if q_raw is None else set(np.argsort(-q_raw)[:count].tolist())
             assert wanted <= set(entry.token)
+            assert len(entry.token) <= len(wanted) + 1  # the final token
             columns = [(entry.p, entry.p_rest, p), (entry.p_raw, entry.p_raw_rest, raw)]
             if q_raw is None:
                 assert entry.q is entry.q_raw is entry.q_rest is entry.q_raw_rest is None

@@ -12,6 +12,7 @@ from core.dice import SeededDice
 from core.laws import Law
 from core.models.base import Scores
 from core.models.toy import ToyModel, tabulated
+from core.record import record
 from core.reduce import fetch, reduce_round
 from core.registry import Models, get
 from core.tree import Draft, DraftTree, Sampling
@@ -47,3 +48,31 @@ def test_a_divergence_is_finite_where_one_law_underflows() -> None:
     wide_p, wide_q = (x.double().div(0.3).log_softmax(dim=1)[0] for x in (p, q))
     expected = (wide_p.exp() * (wide_p - wide_q)).sum()
     assert float(named["draft"][3, 0]) == pytest.approx(float(expected), rel=1e-4)
+
+
+def test_a_drafter_that_cannot_name_all_tokens_has_an_entropy_and_divergences() -> None:
+    """Laws that give most of the vocabulary nothing: no number of the record is lost to 0 x inf."""
+    chance = torch.Generator().manual_seed(1)
+    logits = torch.randn((1, 300), generator=chance)
+    part = torch.full((1, 300), -torch.inf)
+    part[:, :40] = torch.randn((1, 40), generator=chance)
+    law = Law(0.8)
+    draft = Draft(
+        DraftTree((5, 7), (-1, 0)),
+        Sampling.INDEPENDENT,
+        q=law(part),
+        logits=part,
+        rows={0: 0},
+        sources=["", "head"],
+    )
+    scores = Scores(logits.repeat(2, 1))
+    context = Context((1, 5), law)
+    table = RecursiveRejection().prepare(draft, scores, context)
+    outcome = table.walk(SeededDice(0), 2)
+    made = record(draft, scores, table, outcome, context, None).scalars
+    q, p = part.softmax(1), law(logits)
+    used = law(part)
+    assert made.entropy_q[0] == pytest.approx(float(-torch.xlogy(q, q).sum()), rel=1e-4)
+    divergence = torch.where(used > 0, used * (used.log() - p.log()), 0.0).sum()
+    assert made.kl_qp[0] == pytest.approx(float(divergence), rel=1e-4)
+    assert made.kl_pq[0] is None

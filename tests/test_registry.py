@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pkgutil
 import re
+from typing import get_args
 
 import pytest
 from pydantic import ValidationError
@@ -14,16 +15,22 @@ from core.decode import decode, start
 from core.dice import SeededDice
 from core.laws import Law
 from core.models.toy import ToyModel, hashed
-from core.registry import Method, Models, get, methods
+from core.registry import Family, Method, Models, get, methods
 from core.verify.base import Verifier
 from tests.tiny import tiny, wrapped
+from tests.toy_heads import toy_counts, toy_heads
 
 METHODS = list(methods().values())
 each = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
 
 
 def toys() -> Models:
-    return Models(ToyModel(hashed(3, 1), 3), ToyModel(hashed(3, 2), 3))
+    return Models(
+        ToyModel(hashed(3, 1), 3),
+        ToyModel(hashed(3, 2), 3),
+        heads=toy_heads(3),
+        counts=toy_counts(3),
+    )
 
 
 def sentence(error: ValueError) -> str:
@@ -47,9 +54,15 @@ def test_a_method_tells_what_it_is(method: Method) -> None:
     assert method.about
     assert method.name
     assert method.paper
-    assert method.family
+    assert method.family in get_args(Family)
     assert 1900 < method.year < 2100
     assert not method.url or method.url.startswith("https://")
+
+
+def test_no_family_is_empty_and_sequences_side_by_side_are_one() -> None:
+    found = {method.key: method.family for method in METHODS}
+    assert set(found.values()) == set(get_args(Family))
+    assert found["canonical_decomposition"] == found["spectr"] == found["speculative_sampling"]
 
 
 @each
@@ -127,7 +140,7 @@ def test_every_run_has_parts_of_its_own(method: Method) -> None:
 
 @pytest.mark.parametrize("key", ["speculative_sampling", "rsd"])
 def test_a_second_model_that_is_missing_is_said_in_words(key: str) -> None:
-    with pytest.raises(ValueError, match="name one as draft model, or choose skip or exit"):
+    with pytest.raises(ValueError, match="name one as draft model, train one with"):
         get(key).build({"drafter": "model"}, Models(ToyModel(hashed(3, 1), 3)))
 
 
@@ -171,7 +184,8 @@ def test_a_method_does_not_accept_the_settings_of_another(method: Method) -> Non
 def test_a_method_says_how_many_nodes_a_round_can_draft(method: Method) -> None:
     target, draft = ToyModel(hashed(5, 1), 5), ToyModel(hashed(5, 2), 5)
     most = method.configure(method.toy).most_nodes()
-    state = start([0, 1], target, method.build(method.toy, Models(target, draft)), Law(1), 30)
+    models = Models(target, draft, heads=toy_heads(5), counts=toy_counts(5))
+    state = start([0, 1], target, method.build(method.toy, models), Law(1), 30)
     drafted = [r.drafted for r in decode(state, SeededDice(0), lambda: 0.0)]
     assert max(drafted) <= most
     assert (most > 0) == (method.key != "plain")

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from core.decode import Decoder, Feedback
 from core.dice import Dice, SeededDice
-from core.drafters.model import ModelDrafter
+from core.extras import Extras
 from core.laws import Law
 from core.models.base import Scores, Session
 from core.registry import Models
@@ -25,39 +25,13 @@ from core.verify.base import Context, Offer
 from core.verify.rejection import RecursiveRejection
 from tests.drafts import Distinct, Likeliest, Replaced
 from tests.exactness import TOLERANCE, Builder, error, first_round
+from tests.sheet import P, Q, acceptance, constant, decoder
 from tests.slow_rejection import SlowRejection
 from tests.toys import World, certain_at
 
-P, Q = {}, {}
-P["F1"], Q["F1"] = (0.5, 0.3, 0.2), (0.2, 0.3, 0.5)
-P["F2"], Q["F2"] = (1.0, 0.0), (0.5, 0.5)
-P["F3"], Q["F3"] = (0.6, 0.4), (0.6, 0.4)
-P["F4"], Q["F4"] = (0.6, 0.2, 0.1, 0.1), (0.1, 0.6, 0.2, 0.1)
-P["F6"], Q["F6"] = (1 / 3, 1 / 2, 1 / 6), (1 / 3, 1 / 3, 1 / 3)
-
 
 def drafted_by(shape: TreePolicy) -> Builder:
-    def build(models: Models) -> Decoder:
-        draft = models.draft
-        assert draft is not None
-        return Decoder(
-            ModelDrafter(lambda prompt, _: draft.open(prompt), shape, "toy"), RecursiveRejection()
-        )
-
-    return build
-
-
-def constant(p: Sequence[float], q: Sequence[float]) -> World:
-    """Return a world with one law everywhere, but for a certain first token."""
-    size = len(p)
-    prompt = (0, 1, 0)
-    return World(certain_at(lambda _: p, len(prompt), 1), lambda _: q, size, prompt)
-
-
-def acceptance(shape: TreePolicy, name: str) -> float:
-    """Return the probability that a drafted token is accepted at the first place."""
-    rounds = first_round(drafted_by(shape), constant(P[name], Q[name]))
-    return sum(probability for outcome, probability in rounds if outcome.accepted)
+    return decoder(shape, RecursiveRejection())
 
 
 SHEET = [
@@ -104,7 +78,9 @@ def test_acceptance_is_the_closed_form(
     name: str, kind: type[Replaced], width: int, expected: float
 ) -> None:
     width = min(width, len(P[name])) if kind is Likeliest else width
-    assert acceptance(kind((width,)), name) == pytest.approx(expected, abs=1e-6)
+    assert acceptance(drafted_by(kind((width,))), P[name], Q[name]) == pytest.approx(
+        expected, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", P)
@@ -121,10 +97,10 @@ def test_siblings_share_the_acceptance_as_the_sheet_says() -> None:
 
 
 EMITTED = {
-    0.5: {1: 1.5, 2: 1.75, 3: 1.875, 4: 1.9375, 5: 1.9688},
-    0.7: {1: 1.7, 2: 2.19, 3: 2.533, 4: 2.7731, 5: 2.9412},
+    0.5: {1: 1.5, 2: 1.75, 3: 1.875, 4: 1.9375, 5: 1.9688, 8: 1.9961},
+    0.7: {1: 1.7, 2: 2.19, 3: 2.533, 4: 2.7731, 5: 2.9412, 8: 3.1988},
     0.8: {1: 1.8, 2: 2.44, 3: 2.952, 4: 3.3616, 5: 3.6893, 8: 4.3289},
-    0.9: {1: 1.9, 2: 2.71, 3: 3.439, 4: 4.0951, 5: 4.6856},
+    0.9: {1: 1.9, 2: 2.71, 3: 3.439, 4: 4.0951, 5: 4.6856, 8: 6.1258},
 }
 
 
@@ -169,7 +145,8 @@ class FixedTree:
 
     def begin(self, prompt: Sequence[int], target: Session) -> None: ...
 
-    def observe(self, feedback: Feedback) -> None: ...
+    def observe(self, feedback: Feedback) -> Sequence[Extras]:
+        return ()
 
     def propose(self, context: Context, limit: int, dice: Dice) -> Draft:
         return Draft(DraftTree.root(context.root).extended(self._parents, self._tokens))

@@ -38,53 +38,33 @@ from core.verify.selection import CanonicalDecomposition
 from core.verify.selection_law import Choice, Selection, choice
 from tests import exact, sheet
 from tests.exactness import TOLERANCE, Builder, error
-from tests.selections import FULL, RAW, SNIS, WAYS, chosen, random_laws, table, tensor
+from tests.selections import ACCEPTED, FULL, RAW, SNIS, WAYS, chosen, random_laws, table, tensor
 from tests.toys import WORLDS, World
 
 pytestmark = pytest.mark.matrix
 
 HARM = 1e-3  # a caught bug is far from rounding
 
-UNIFORM = (1 / 3, 1 / 3, 1 / 3)
-TOY = [
-    # target, then: one draft, SpecInfer with two, the optimum with two
-    ((1 / 3, 0, 2 / 3), 0.66667, 0.77778, 0.88889),
-    ((1 / 3, 1 / 12, 7 / 12), 0.75, 0.83333, 0.97222),
-    ((1 / 3, 1 / 6, 1 / 2), 0.83333, 0.88889, 1),
-    ((1 / 3, 1 / 4, 5 / 12), 0.91667, 0.94444, 1),
-    ((1 / 3, 1 / 3, 1 / 3), 1, 1, 1),
-    ((1 / 6, 0, 5 / 6), 0.5, 0.66667, 0.72222),
-    ((1 / 6, 5 / 48, 35 / 48), 0.60417, 0.73611, 0.82639),
-    ((1 / 6, 5 / 24, 5 / 8), 0.70833, 0.80556, 0.93056),
-    ((1 / 6, 5 / 16, 25 / 48), 0.8125, 0.875, 1),
-    ((1 / 6, 5 / 12, 5 / 12), 0.83333, 0.94444, 1),
-]
+
+TOY = [(p, single, recursive, best) for p, single, recursive, _, best in sheet.UNIFORM]
 
 
 @pytest.mark.parametrize(("p", "single", "recursive", "best"), TOY)
 def test_uniform_drafts_are_accepted_as_the_sheet_says(
-    p: tuple[float, ...], single: float, recursive: float, best: float
+    p: sheet.Row, single: float, recursive: float, best: float
 ) -> None:
+    thirds = (1 / 3,) * 3
+
     def accepts(count: int, rule: CanonicalDecomposition | RecursiveRejection) -> float:
-        return sheet.acceptance(sheet.decoder(Sequences(count, 1), rule), p, UNIFORM)
+        return sheet.acceptance(sheet.decoder(Sequences(count, 1), rule), p, thirds)
 
     assert accepts(1, CanonicalDecomposition()) == pytest.approx(single, abs=5.1e-6)
     assert accepts(2, RecursiveRejection()) == pytest.approx(recursive, abs=5.1e-6)
     assert accepts(2, CanonicalDecomposition()) == pytest.approx(best, abs=5.1e-6)
-    assert 1 - chosen(p, UNIFORM, 2, FULL).left == pytest.approx(best, abs=5.1e-6)
+    assert 1 - chosen(p, thirds, 2, FULL).left == pytest.approx(best, abs=5.1e-6)
 
 
-SHEET = [
-    # one draft; two: importance, optimum; three: importance, optimum
-    ("F1", 0.7, 0.798128, 0.86, 0.852577, 0.988),
-    ("F2", 0.5, 0.75, 0.75, 0.875, 0.875),
-    ("F3", 1, 1, 1, 1, 1),
-    ("F4", 0.5, 0.57775, 0.59, 0.639053, 0.671),
-    ("F6", 5 / 6, 0.911111, 1, 0.941005, 1),
-]
-
-
-@pytest.mark.parametrize(("name", "single", "is2", "best2", "is3", "best3"), SHEET)
+@pytest.mark.parametrize(("name", "single", "is2", "best2", "is3", "best3"), ACCEPTED)
 def test_the_rule_keeps_a_draft_as_often_as_the_laws_overlap(
     name: str, single: float, is2: float, best2: float, is3: float, best3: float
 ) -> None:

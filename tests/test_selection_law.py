@@ -22,7 +22,7 @@ from core.verify.selection_law import Choice, Selection, choice
 from core.verify.selection_pairs import Mass, decide
 from core.verify.selection_plan import MOST_TUPLES, importance, largest_alphabet
 from tests import exact, sheet
-from tests.selections import FULL, SNIS, WAYS, chosen, random_laws, table, tensor
+from tests.selections import ACCEPTED, FULL, SNIS, WAYS, chosen, random_laws, table, tensor
 
 pytestmark = pytest.mark.matrix
 
@@ -37,17 +37,7 @@ def optimum(p: Floats, q: Floats, count: int) -> float:
     return 1 + min(p[each].sum() - q[each].sum() ** count for each in subsets(len(p)))
 
 
-SHEET = [
-    # one draft; two: importance, optimum; three: importance, optimum
-    ("F1", 0.7, 0.798128, 0.86, 0.852577, 0.988),
-    ("F2", 0.5, 0.75, 0.75, 0.875, 0.875),
-    ("F3", 1, 1, 1, 1, 1),
-    ("F4", 0.5, 0.57775, 0.59, 0.639053, 0.671),
-    ("F6", 5 / 6, 0.911111, 1, 0.941005, 1),
-]
-
-
-@pytest.mark.parametrize(("name", "single", "is2", "best2", "is3", "best3"), SHEET)
+@pytest.mark.parametrize(("name", "single", "is2", "best2", "is3", "best3"), ACCEPTED)
 def test_the_laws_of_the_sheet_overlap_as_it_says(
     name: str, single: float, is2: float, best2: float, is3: float, best3: float
 ) -> None:
@@ -196,6 +186,17 @@ def test_two_laws_meet_as_two_draws_of_them_do() -> None:
             law[j] += both * made.stays(j, i)
         assert made.winner.inside.tolist() == pytest.approx(law, abs=1e-14)
         assert made.winner.outside == a[5] * b[5]
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 7))
+def test_the_whole_program_reaches_the_optimum_for_drafts_of_two_laws(seed: int, size: int) -> None:
+    """The sheet: 1 + min over sets S of p(S) - a(S) b(S)."""
+    p, a = random_laws(seed, size)
+    b, _ = random_laws(seed + 1, size)
+    best = 1 + min(p[s].sum() - a[s].sum() * b[s].sum() for s in subsets(size))
+    made = decide(p, Mass(a, 0.0), Mass(b, 0.0), size)
+    assert float(np.minimum(p, made.winner.inside).sum()) == pytest.approx(best, abs=1e-8)
 
 
 def test_importance_weights_go_through_no_more_tuples_than_allowed() -> None:

@@ -23,12 +23,13 @@ from core.parts import shapes
 from core.registry import Models, get
 from core.shapes.base import Grower
 from core.shapes.positional import Best, Plan, best_trees, choose
-from core.shapes.sequoia import PUBLISHED, Sequoia, _Filling, published
+from core.shapes.sequoia import DEPTH, PUBLISHED, Sequoia, _Filling, planned, published
 from core.tree import Draft, Sampling
 from core.verify.base import Context
 from core.verify.rejection import RecursiveRejection
 from tests.exactness import TOLERANCE, error, first_round
 from tests.sheet import P, Q, constant, decoder
+from tests.slow_trees import PROMPT, proposed_by
 from tests.toys import WORLDS, broad
 
 TOY = (0.6, 0.2, 0.1, 0.05)
@@ -244,10 +245,7 @@ def test_the_fallback_keeps_more() -> None:
 
 
 def propose(shape: Sequoia, model: ToyModel, law: Law, limit: int = 20) -> Draft:
-    text = (0, 1, 0, 1)
-    drafter = ModelDrafter(lambda prompt, _: model.open(prompt), shape, "toy")
-    drafter.begin(text, model.open(text[:-1]))
-    return drafter.propose(Context(text, law), limit, SeededDice(3))
+    return proposed_by(model, shape, law, limit, SeededDice(3))
 
 
 @pytest.mark.parametrize("law", [Law(0), Law(1)], ids=repr)
@@ -268,10 +266,23 @@ def test_the_draft_has_the_plan_s_form(budget: int, law: Law) -> None:
     )
 
 
+@pytest.mark.parametrize("budget", [1, 5, 16, 64])
+def test_as_a_part_it_is_the_method_s_tree(
+    budget: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAFTSCOPE_CACHE", str(tmp_path))  # nothing was measured here
+    shape = shapes()["sequoia"].make(budget)
+    assert isinstance(shape, Sequoia)
+    asked = record_of({"budget": budget})
+    assert list(shape.plan.parents[1:]) == asked.tree_parent
+    likely = planned(30, (0.9, 0.05)).plan  # a drafter that is mostly right
+    assert likely.levels == DEPTH + 1
+
+
 def test_at_temperature_0_the_likeliest_tokens_stand_in_order() -> None:
     model = ToyModel(hashed(6, 2), 6)
     draft = propose(Sequoia(plan_of([-1, 0, 0, 0, 1])), model, Law(0))
-    law = model.law((0, 1, 0, 1))
+    law = model.law(PROMPT)
     assert list(draft.tree.tokens[1:4]) == law.argsort(descending=True)[:3].tolist()
     assert draft.sampling is Sampling.DETERMINISTIC
 

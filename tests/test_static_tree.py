@@ -13,35 +13,26 @@ from msgspec.structs import replace
 from torch import Tensor
 
 from core.consistency import round_problems
-from core.decode import Decoder, start, step
+from core.decode import start, step
 from core.dice import Dice, Key, SeededDice
-from core.drafters.model import ModelDrafter
 from core.extras import StaticExtras
 from core.laws import Law
 from core.models.toy import Table, hashed
 from core.parts import shapes
 from core.registry import Models, get
 from core.shapes.static import EAGLE, StaticTree, _Filling, check, parse
-from core.trace import Round
 from core.tree import Draft, Sampling
 from core.verify.rejection import RecursiveRejection
-from tests.exactness import TOLERANCE, Builder, error
+from tests.exactness import TOLERANCE, error
+from tests.sheet import decoder
 from tests.slow_trees import Path, children, paths_of, proposed
 from tests.test_device_reads import ReadCounter
 from tests.tiny import tiny, wrapped
-from tests.toys import WORLDS, World
+from tests.toys import WORLDS
+from tests.tree_rounds import drafted_rounds
 
 SMALL = StaticTree(parse("0 1 00"))
-
-
-def builder(shape: StaticTree) -> Builder:
-    def build(models: Models) -> Decoder:
-        draft = models.draft
-        assert draft is not None
-        drafter = ModelDrafter(lambda prompt, _: draft.open(prompt), shape, "toy")
-        return Decoder(drafter, RecursiveRejection())
-
-    return build
+RULE = RecursiveRejection()
 
 
 def ranks_of(draft: Draft) -> list[Path]:
@@ -192,8 +183,8 @@ def test_the_published_tree_cut_to_a_budget_is_a_tree(budget: int) -> None:
 @pytest.mark.parametrize("law", [Law(0), Law(0.7)])
 def test_levels_of_uneven_nodes_are_read_at_once(law: Law) -> None:
     models = Models(wrapped(tiny("llama")), wrapped(tiny("llama", layers=1, seed=1)))
-    decoder = get("eagle1").build({"drafter": "model"}, models)
-    state = start([1, 2, 3, 1, 2], models.target, decoder, law, 40)
+    made_of = get("eagle1").build({"drafter": "model"}, models)
+    state = start([1, 2, 3, 1, 2], models.target, made_of, law, 40)
     step([state], SeededDice(2), lambda: 0.0)
     with ReadCounter() as counter:
         (made,) = step([state], SeededDice(2), lambda: 0.0)
@@ -205,12 +196,12 @@ def test_levels_of_uneven_nodes_are_read_at_once(law: Law) -> None:
 @pytest.mark.parametrize("toy", WORLDS)
 @pytest.mark.parametrize("words", ["0 1 2 00", "0 1 00 000", "0 00 01"])
 def test_the_law_of_the_text_is_the_target_s(words: str, toy: str, law: Law) -> None:
-    assert error(builder(StaticTree(parse(words))), WORLDS[toy](3), law, rounds=1) < TOLERANCE
+    assert error(decoder(StaticTree(parse(words)), RULE), WORLDS[toy](3), law, rounds=1) < TOLERANCE
 
 
 def test_so_it_is_over_two_rounds() -> None:
     toy = WORLDS["different laws"](2)
-    assert error(builder(SMALL), toy, Law(1), rounds=2) < TOLERANCE
+    assert error(decoder(SMALL, RULE), toy, Law(1), rounds=2) < TOLERANCE
 
 
 @dataclass(slots=True)
@@ -248,19 +239,12 @@ class LikelierFirst(StaticTree):
 )
 def test_leaving_a_drawn_rank_out_or_sorting_what_was_drawn_is_caught(shape: StaticTree) -> None:
     toy = WORLDS["one token overrated"](3)
-    assert error(builder(shape), toy, Law(1), rounds=1) > 1e-3
+    assert error(decoder(shape, RULE), toy, Law(1), rounds=1) > 1e-3
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 def test_the_record_is_consistent(temperature: float) -> None:
-    toy = World(hashed(9, 1, 3.0), hashed(9, 2, 3.0), 9)
-    target, draft = toy.models()
-    decoder = get("eagle1").build({"drafter": "model"}, Models(target, draft))
-    state = start(toy.prompt, target, decoder, Law(temperature), 24)
-    made: list[Round] = []
-    while state.finished is None:
-        made += step([state], SeededDice(4), lambda: 0.0)
-    drafted = [r for r in made if r.drafted]
+    drafted = drafted_rounds("eagle1", {}, temperature)
     assert len(drafted) > 3
     vocabulary = dict.fromkeys(range(9), b"")
     for r in drafted:

@@ -20,8 +20,10 @@ from msgspec.structs import replace
 import core.metrics
 import core.trace
 from core.consistency import MAX_NODES
+from core.consistency_blocks import MAX_ENTRIES
+from core.consistency_common import LARGEST
 from core.fields import Record
-from core.trace import SCHEMA_VERSION, Law, Outcome, Trace
+from core.trace import FEW, SCHEMA_VERSION, TOP, Law, Outcome, Trace
 from core.trace_io import LIMITS, MIGRATIONS, Limits, dumps, loads, migrate, read, write
 from core.trace_schema import schema
 from core.validate import MAX_ROUNDS, TraceError, validate
@@ -300,6 +302,10 @@ class TestLimits:
             f"{LIMITS.depth} levels",
             f"{MAX_ROUNDS:,} rounds",
             f"{MAX_NODES:,} nodes",
+            f"beyond {LARGEST:g}".replace("+", ""),
+            f"{MAX_ENTRIES:,} entries",
+            f"lists {TOP} of each",
+            f"{FEW} of each at nodes",
         ):
             assert words in text
 
@@ -593,6 +599,12 @@ class TestDocumentation:
     )
     def test_every_field_of_every_block_is_described(self, block: type[Record]) -> None:
         assert _described(block.__name__) == set(block.__struct_fields__)
+
+    def test_fields_are_described_in_words_and_not_by_their_type(self) -> None:
+        rows = re.findall(r"^\| `[^|]*\| (.*) \|$", (DOCS / "trace.md").read_text(), re.M)
+        types = re.compile(r"(list\[|Index|Probability|NonNegative|Literal|Drawing|Way|bool$|str$)")
+        assert len(rows) > 200
+        assert [row for row in rows if types.match(row)] == []
 
     def test_every_field_of_the_trace_is_described(self) -> None:
         assert _described("Trace") == set(Trace.__struct_fields__)

@@ -46,6 +46,20 @@ def test_thresholds_are_the_sheet_s(law: list[float], nats: float, threshold: fl
     assert TypicalAcceptance().threshold(found) == pytest.approx(threshold, abs=1e-12)
 
 
+def test_the_thresholds_of_vllm_ascend_can_be_set() -> None:
+    made = get("typical_acceptance").configure({"epsilon": 0.95, "delta": 0.4})
+    assert made.model_dump()["epsilon"] == 0.95
+    assert TypicalAcceptance(0.95, 0.4).threshold(0.0) == 0.4
+
+
+def test_the_drafter_s_temperature_changes_no_candidate() -> None:
+    def text(temperature: float | None) -> list[float]:
+        build = configured("typical_acceptance", tree=[2, 1], draft_temperature=temperature)
+        return emitted(build, P["F4"], Q["F4"])
+
+    assert text(None) == text(0.0) == text(1.7)
+
+
 def test_the_defaults_are_not_swapped() -> None:
     settings = get("typical_acceptance").configure({}).model_dump()
     assert (settings["epsilon"], settings["delta"]) == (0.09, 0.3)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
-from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from core.extras import LayersExtras, LookupExtras
+from core.extras import Extras
 from core.metrics import totals
 from core.trace import (
     Check,
@@ -30,11 +30,21 @@ from core.trace import (
     Top,
     Trace,
 )
+from tests.luck import Luck
+from tests.made_blocks import MAKERS, Place
 
 VOCABULARY = {
     0: b"<end>", 1: b" the", 2: b"\n", 3: b" <b>", 4: b"\xe2\x98", 5: b"\x83",
     6: " naïve".encode(), 7: b"", 8: b"  ", 9: b"x" * 40, 10: b"\x00", 11: b'"\\',
 }  # fmt: skip
+
+REASONS = (
+    "", "u<p/q", "u>=p/q", "u<p", "argmax", "not_argmax", "parent_rejected", "sibling_accepted",
+    "budget", "some_reason", "longest_strand", "other_root", "shorter_strand", "u<p/p_I",
+    "u>=p/p_I", "not_selected", "landed", "typical", "not_typical", "outrun", "target_drew_it",
+    "target_drew_another", "u<h", "u>=h", "later_stayed", "u<p/(rho q)", "u>=p/(rho q)", "u<plan",
+    "u>=plan", "target_wrote_it",
+)  # fmt: skip
 
 
 def traces() -> st.SearchStrategy[Trace]:
@@ -42,17 +52,20 @@ def traces() -> st.SearchStrategy[Trace]:
     return st.integers(0, 2**32).map(lambda seed: random_trace(Random(seed)))
 
 
-def random_trace(random: Random, rounds: int | None = None) -> Trace:
-    """Build a valid trace; the same state of `random` gives the same trace."""
-    return _Maker(random).trace(random.randint(0, 4) if rounds is None else rounds)
+def random_trace(
+    random: Random, rounds: int | None = None, kinds: Sequence[type[Extras]] = tuple(MAKERS)
+) -> Trace:
+    """Build a valid trace; the same state of `random` gives the same trace.
+
+    Method blocks are of these `kinds`, a few in every round.
+    """
+    return _Maker(random, kinds).trace(random.randint(0, 4) if rounds is None else rounds)
 
 
-T = TypeVar("T")
-
-
-class _Maker:
-    def __init__(self, random: Random) -> None:
-        self.random = random
+class _Maker(Luck):
+    def __init__(self, random: Random, kinds: Sequence[type[Extras]]) -> None:
+        super().__init__(random, len(VOCABULARY))
+        self.kinds = kinds
 
     def trace(self, count: int) -> Trace:
         sequences = self.random.randint(1, 2)
@@ -135,11 +148,13 @@ class _Maker:
         depth = [0] * size
         for node in range(1, size):
             depth[node] = depth[parent[node]] + 1
+        nodes = self.nodes(token, parent, kind, state)
+        deepest = max((d for d, ok in zip(depth, offered, strict=True) if ok), default=0)
         made = Round(
             index=index,
             sequence=sequence,
             prefix_length=len(text),
-            nodes=self.nodes(token, parent, kind, state),
+            nodes=nodes,
             checks=checks,
             laws=[self.law(node) for node in range(size) if self.flip()],
             scalars=self.scalars(size),
@@ -157,10 +172,10 @@ class _Maker:
                 Stop(reason="entropy", value=self.number(), threshold=self.maybe(-0.5))
             ),
             drafted=drafted,
-            max_depth=max((d for d, ok in zip(depth, offered, strict=True) if ok), default=0),
+            max_depth=deepest,
             judge=self.maybe(self.judge(len(checks))),
             cost=self.cost(size),
-            extras=self.extras(),
+            extras=self.extras(Place(self, nodes, deepest, len(text), accepted, len(emitted))),
         )
         text.extend(emitted)
         return made
@@ -203,7 +218,7 @@ class _Maker:
             q_raw=self.column(size),
             p_raw=self.column(size),
             state=state,
-            reason=[self.random.choice(["", "u<p/q", "u>=p/q"]) for _ in token],
+            reason=[self.random.choice(REASONS) for _ in token],
         )
 
     def check(self, node: int) -> Check:
@@ -275,34 +290,8 @@ class _Maker:
             verify_ms=20 * self.number(), record_ms=self.number(), plain_step_ms=self.maybe(20.0),
         )  # fmt: skip
 
-    def extras(self) -> list[LookupExtras | LayersExtras]:
-        lookup = LookupExtras(
-            ngram=2, match_start=self.maybe(0), copy_start=self.maybe(0), copy_length=3
-        )
-        layers = LayersExtras(
-            total=4, skipped_attention=[1, 2], skipped_mlp=[], exit_layer=self.maybe(4), shared=2
-        )
-        return self.random.choice([[], [lookup], [layers], [lookup, layers]])
-
-    def flip(self) -> bool:
-        return self.random.random() < 0.5
-
-    def maybe(self, value: T) -> T | None:
-        return value if self.random.random() < 0.7 else None
-
-    def number(self) -> float:
-        return float(f"{self.random.choice([0.0, 1.0, self.random.random(), 1e-7]):.6g}")
-
-    def column(self, size: int) -> list[float | None]:
-        return [self.maybe(self.number()) for _ in range(size)]
-
-    def tokens(self, count: int) -> list[int]:
-        return [self.random.randrange(len(VOCABULARY)) for _ in range(count)]
-
-    def distinct(self, count: int) -> list[int]:
-        return self.random.sample(sorted(VOCABULARY), count)
-
-    def mass(self, count: int) -> tuple[list[float], float]:
-        weights = [self.random.random() for _ in range(count + 1)]
-        parts = [float(f"{w / sum(weights):.6g}") for w in weights]
-        return parts[:-1], parts[-1]
+    def extras(self, place: Place) -> list[Extras]:
+        """Return blocks of one to three kinds, or none."""
+        count = self.whole(0, min(3, len(self.kinds)))
+        kinds = self.random.sample(self.kinds, count or int(len(self.kinds) == 1))
+        return [MAKERS[kind](place) for kind in kinds]

@@ -10,7 +10,7 @@ from core.decode import start, step
 from core.dice import SeededDice
 from core.laws import Law
 from core.registry import Models, get
-from core.trace import Trace
+from core.trace import Round, Trace
 from tests.sample_traces import HOSTILE, chain
 from tests.toys import World, broad
 
@@ -41,6 +41,14 @@ def toy_trace(
         prompt=replace(whole.prompt, token_ids=list(toy.prompt)),
         sampling=replace(whole.sampling, temperature=temperature),
     )
+
+
+def drafted_rounds(
+    key: str, values: Mapping[str, object], temperature: float, size: int = 9
+) -> list[Round]:
+    """Return the rounds of such a run that drafted; tokens are the numbers below `size`."""
+    trace = toy_trace(key, values, temperature, PLAIN[:size])
+    return [r for r in trace.rounds if r.drafted]
 
 
 def hostile_trace(key: str, values: Mapping[str, object]) -> Trace:

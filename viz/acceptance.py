@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.metrics import acceptance_by_depth, wilson
+from core.metrics import acceptance_by_depth, tests_made, tests_reached, wilson
 from core.trace import Trace
 from viz.figure import layout
 from viz.numbers import count
@@ -51,7 +51,9 @@ def acceptance(trace: Trace) -> Section:
         "head": _HEAD,
         "note": "Of the rounds that got this far, how many went one deeper. Lines: 95 % intervals.",
         "figure": {"data": [_dots(rows), _counts(rows)], "layout": _layout(rows)},
-        "foot": foot(rows, sum(r.drafted > 0 for r in trace.rounds)),
+        "foot": " ".join(
+            filter(None, [foot(rows, sum(r.drafted > 0 for r in trace.rounds)), not_counted(trace)])
+        ),
         "legend": [("few", f"fewer than {_FEW} tries")]
         if any(row.tries < _FEW for row in rows)
         else [],
@@ -59,6 +61,19 @@ def acceptance(trace: Trace) -> Section:
             f"{row.name}: {row.counts} accepted, {100 * row.share:.0f} %." for row in rows
         ),
     }
+
+
+def not_counted(trace: Trace) -> str:
+    """Say how many darts no acceptance counts, since they fell behind a token that was not kept."""
+    made = sum(len(tests_made(r)) for r in trace.rounds)
+    left = made - sum(len(tests_reached(r)) for r in trace.rounds)
+    if not left:
+        return ""
+    return (
+        "This rule throws its darts at the whole draft before it decides: "
+        f"{left:,} of {count(made, 'dart')} fell behind a token that was not kept and "
+        f"{'is' if left == 1 else 'are'} not counted."
+    )
 
 
 def _rows(trace: Trace) -> list[Row]:

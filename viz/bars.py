@@ -22,8 +22,9 @@ def bars(reading: Reading, node: int) -> list[Bar]:
     if laws is None:
         return []
     tested = None if node == 0 else reading.token(node)
-    remains = remains_at(reading, node)
-    return _Rows(reading, 0 if node == 0 else reading.parent(node), laws, remains, tested).all()
+    after = 0 if node == 0 else reading.parent(node)
+    chosen = node != 0 and reading.is_chosen(node)
+    return _Rows(reading, after, laws, remains_at(reading, node), tested, chosen).all()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class _Rows:
     laws: Laws
     remains: Remains | None
     tested: int | None
+    is_chosen: bool  # the tested token, which the draft chose and did not draw
 
     def all(self) -> list[Bar]:
         tokens = self._chosen()
@@ -57,7 +59,7 @@ class _Rows:
             "p": round(p, _DIGITS),
             "q": None if q is None else round(q, _DIGITS),
             "p_text": "<.001" if hidden else probability(p),
-            "q_text": optional(q),
+            "q_text": "–" if token == self.tested and self.is_chosen else optional(q),
             "tested": token == self.tested,
             "remains": None if left is None else round(left, _DIGITS),
             "remains_text": optional(left),

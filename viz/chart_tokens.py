@@ -1,4 +1,4 @@
-"""Words inside charts: tokens cut to the room there is and free of markup, and heads of columns.
+"""Words inside charts: tokens free of markup, the room that they have, and heads of columns.
 
 Both are annotations, so that they begin where their column does.
 """
@@ -14,19 +14,11 @@ from viz.text import alone, shortened
 SIZE = 11  # px of type
 BOLD = 600
 LINE = 14  # px from line to line of a head
-_PHONE = 330  # px that a chart has at least
-_LETTER = 6.2  # px, mean width at `SIZE`
+_ROOM = "room"  # key of an annotation, taken out before it becomes part of a chart
+LONGEST = 24  # letters of a token in a chart
 
 
-def letters(columns: int, marks: float, span: float = 1.0) -> int:
-    """Return how many letters fit beside `marks` px in `span` of `columns` on the narrowest
-    page.
-    """
-    room = _PHONE * span / max(1, columns) - marks
-    return max(4, min(14, int(room / _LETTER)))
-
-
-def token_text(label: Label, most: int = 40) -> str:
+def token_text(label: Label, most: int = LONGEST) -> str:
     """Return a token as text of a chart."""
     return chart_text(alone(shortened(label, most)))
 
@@ -45,6 +37,17 @@ def note(
         "font": {"size": SIZE, "color": colour, "weight": BOLD if bold else 400},
         "align": "left",
     }
+
+
+def fitted(annotation: dict[str, object], units: float, less: float) -> dict[str, object]:
+    """Return an annotation whose words the page cuts to `units` of the x axis, less `less` px."""
+    return annotation | {_ROOM: (units, less)}
+
+
+def words(annotations: Sequence[dict[str, object]]) -> dict[str, object]:
+    """Return the part of a layout that holds annotations, fitted ones among them."""
+    plain = [{key: each[key] for key in each if key != _ROOM} for each in annotations]
+    return {"annotations": plain, "meta": {"room": [each.get(_ROOM) for each in annotations]}}
 
 
 def head(x: float, lines: Sequence[str]) -> list[dict[str, object]]:

@@ -67,7 +67,9 @@ class Crossing:
         }
 
     def shapes(self) -> list[dict[str, object]]:
-        """Return the factors that are exact, and the most that any rule could keep."""
+        """Return the factors that are exact with where they begin, and the most that any rule
+        could keep.
+        """
         node = self.node
         region: dict[str, object] = {
             "type": "rect",
@@ -77,8 +79,19 @@ class Crossing:
             "x1": node.drafts,
             "y0": 0,
             "y1": 1,
-            "fillcolor": "@kept",
+            "fillcolor": "@sel",
             "line": {"width": 0},
+            "layer": "below",
+        }
+        start: dict[str, object] = {
+            "type": "line",
+            "xref": self.x,
+            "yref": f"{self.y} domain",
+            "x0": node.rho,
+            "x1": node.rho,
+            "y0": 0,
+            "y1": 1,
+            "line": {"color": "@accepted", "width": 1.2},
             "layer": "below",
         }
         best: dict[str, object] = {
@@ -91,7 +104,7 @@ class Crossing:
             "y1": node.best,
             "line": {"color": "@mute", "width": 1.2, "dash": "1.5px 2.5px"},
         }
-        return [region, best]
+        return [region, start, best]
 
     def annotations(self) -> list[dict[str, object]]:
         node = self.node
@@ -105,8 +118,8 @@ class Crossing:
             "xanchor": "right" if left else "left",
             "yanchor": "bottom",
             "xshift": -6 if left else 6,
-            "yshift": 4,
-            "text": f"<b>ρ* {node.rho:.2f}</b>, keeps {probability(node.accept)}",
+            "yshift": 6,
+            "text": f"<b>ρ* {node.rho:.2f}</b> keeps {probability(node.accept)}",
             "font": {"size": 11, "color": "@ink"},
             "showarrow": False,
         }

@@ -7,6 +7,8 @@ import html
 CLEAR = "rgba(0,0,0,0)"
 FONT: dict[str, object] = {"size": 11, "color": "@mute"}
 
+SHARES: dict[str, object] = {"tickvals": [0, 0.5, 1], "ticktext": ["0", ".5", "1"]}
+
 Axes = dict[str, dict[str, object]]
 
 

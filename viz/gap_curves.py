@@ -15,7 +15,7 @@ from viz.numbers import probability
 
 TOP, BOTTOM = 1.04, -0.36  # of the y axis
 _BLOCKS, _NAMES = -0.1, -0.27  # where the tokens and their names stand
-_LOSS = 0.13  # and the size of the gap
+_LOSS = 0.94  # and the size of the gap, where no curve comes
 _SLIT = 0.004  # between two tokens
 _PER_LETTER = 0.055  # q that a letter of a name needs in the smallest plot
 _LEAST = 3  # letters
@@ -109,19 +109,20 @@ class Plot:
         }
 
     def annotations(self) -> list[dict[str, object]]:
-        """Return the names of the widest tokens, and the size of the gap, below the curves."""
+        """Return the names of the widest tokens below the curves, and the size of the gap."""
         names = [
-            self._text((begin + end) / 2, _NAMES, chart_text(short), {"font": {"size": 10}})
+            self._text((begin + end) / 2, _NAMES, chart_text(short), {"font": {"size": 11}})
             for name, begin, end in zip(self.names, self.line.begin, self.line.end, strict=True)
             if (short := _fitted(name, end - begin))
         ]
         if self.lost < _SEEN:
             return names
         below: dict[str, object] = {
-            "xanchor": "right",
+            "xanchor": "left",
+            "xshift": 4,
             "font": {"size": 12, "color": "@rejected"},
         }
-        return [*names, self._text(1, _LOSS, f"{probability(self.lost)} lost", below)]
+        return [*names, self._text(0, _LOSS, f"{probability(self.lost)} lost", below)]
 
     def _text(self, x: float, y: float, text: str, more: dict[str, object]) -> dict[str, object]:
         return {

@@ -81,7 +81,12 @@ def marks(extra: OptTreeExtras) -> tuple[list[dict[str, object]], list[dict[str,
             zip(before, extra.expected, gains(extra), strict=True), start=1
         )
     ]
-    return needed, [*told, _number(0.5, _top(extra) * 1.2, "E(A)")]
+    least = _number(
+        1 + _REACH, before[0] + extra.threshold, f"at least {added_text(extra.threshold)[2:]}"
+    )
+    beside = {"xanchor": "left", "yanchor": "middle", "xshift": 5, "yshift": 0}
+    needs = least | beside | {"font": {**FONT, "color": "@rejected"}}
+    return needed, [*told, needs, _number(0.5, _top(extra) * 1.2, "E(A)")]
 
 
 def added_text(gain: float) -> str:

@@ -203,8 +203,9 @@ class Inspector(TypedDict):
 class FilmFrame(TypedDict):
     """The head of a frame: what was thrown, and at which law."""
 
-    head: str  # Dart 2 | The target writes
+    head: str  # Dart 2 · .420, its chance | The target writes
     note: str  # at what remains
+    entropy: str  # of that law: 1.83, or 1.83 to 2.10 where small tokens are not listed
 
 
 class FilmCell(TypedDict):
@@ -227,12 +228,24 @@ class Film(TypedDict):
     rows: list[FilmRow]
 
 
+class Dials(TypedDict):
+    """What the page's sliders over a model of draft sizes begin with (`viz.draft_size`)."""
+
+    size: float  # of the draft, in targets
+    beta: float
+    c: float
+    v: float
+    length: int
+
+
 class Picture(TypedDict):
     """The method's own picture: a section with a figure, rows of frames, or spans of text."""
 
     section: Section
     html: str  # safe HTML built and escaped in viz, or empty
     films: NotRequired[list[Film]]
+    dials: NotRequired[Dials]
+    aside: NotRequired[bool]  # says more of the run than of the round: for the narrow column
 
 
 class RoundView(TypedDict):

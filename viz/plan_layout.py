@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.extras import SequoiaExtras
+from core.extras import AccuracyTreeExtras, SequoiaExtras
 from viz.reading import Reading
 
 
@@ -29,7 +29,7 @@ class Plan:
         return range(1, len(self.parents))
 
 
-def laid_out(extra: SequoiaExtras) -> Plan:
+def laid_out(extra: SequoiaExtras | AccuracyTreeExtras) -> Plan:
     """Return the plan with its place on the page."""
     parents, ranks = [-1, *extra.tree_parent], [0, *extra.tree_rank]
     children: list[list[int]] = [[] for _ in parents]

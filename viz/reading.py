@@ -96,6 +96,12 @@ class Reading:
         nodes = self.round.nodes
         return (nodes.q_raw if self.greedy else nodes.q_before_siblings)[node]
 
+    def is_chosen(self, node: int) -> bool:
+        """Return whether the draft chose the token of `node` where its law gives it nothing: a
+        sibling of the token that is certain at draft temperature 0.
+        """
+        return node != OWN and not self.greedy and self.q(node) == 0
+
     def missed(self, node: int) -> list[int]:
         """Return the earlier siblings that were tried and rejected before `node`, in order; what
         was drawn twice can be among them, and be `node` itself.

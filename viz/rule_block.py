@@ -25,6 +25,8 @@ def told(reading: Reading, node: int) -> list[Run] | None:
     extra, check = ledger(reading), reading.check(node)
     if extra is None or check is None or reading.round.nodes.reason[node] not in _REASONS:
         return None
+    if node not in extra.node:  # a record from elsewhere may leave it out
+        return None
     place = extra.node.index(node)
     decimals = decimals_for(check.accept_probability, check.u)
     return say(

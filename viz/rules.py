@@ -94,19 +94,20 @@ def _chance(check: Check, decimals: int) -> str:
 def _gave(reading: Reading, node: int, check: Check, decimals: int) -> list[Part]:
     """Return what both models give the token at the moment of its test."""
     label, target = reading.label(node), _or_nothing(check.p, decimals)
-    misses = len(reading.missed(node))
+    misses, whose = len(reading.missed(node)), _whose(reading, node)
     once = "" if misses == 1 else f"{misses} "
     after = (
-        f"After {once or 'the '}miss{'es' if misses > 1 else ''} the draft "
+        f"After {once or 'the '}miss{'es' if misses > 1 else ''} the {whose} "
         if misses
-        else "The draft "
+        else f"The {whose} "
     )
     if check.q is None:
+        how = ", chosen and not drawn" if reading.is_chosen(check.node) else " outright"
         return [
             after,
             "offers " if misses else "offered ",
             label,
-            f" outright; the target gives it {target}",
+            f"{how}; the target gives it {target}",
         ]
     return [
         after,
@@ -114,6 +115,18 @@ def _gave(reading: Reading, node: int, check: Check, decimals: int) -> list[Part
         label,
         f" {probability(check.q, decimals)}, the target {target}",
     ]
+
+
+def _whose(reading: Reading, node: int) -> str:
+    """Return what a tested token came from: the draft, or where several drafters stand at one node,
+    the one whose try was the last.
+    """
+    nodes = reading.round.nodes
+    if len({name for source in nodes.source[1:] for name in source.split("+")}) < 2:
+        return "draft"
+    names = nodes.source[node].split("+")
+    tests = sum(check.node == node for check in reading.round.checks)
+    return f"drafter {names[min(tests, len(names)) - 1]}"
 
 
 def _or_nothing(value: float | None, decimals: int) -> str:

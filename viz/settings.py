@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.extras import LayersExtras, LookupExtras
 from core.trace import ModelCard, Trace
 from viz.numbers import count
@@ -59,6 +61,10 @@ def short_name(card: ModelCard) -> str:
 
 
 def _drafted_by(trace: Trace) -> str:
+    sources = (source for r in trace.rounds for source in r.nodes.source if source)
+    names = list(dict.fromkeys(name for source in sources for name in source.split("+")))
+    if len(names) > 1:
+        return f" drafted by {_listed(names)}"
     if trace.models.draft:
         return f" drafted by {short_name(trace.models.draft)}"
     extras = [extra for r in trace.rounds for extra in r.extras]
@@ -80,8 +86,8 @@ def _part(layers: LayersExtras) -> str:
     return f" with {skipped} of {2 * layers.total} sublayers skipped" if skipped else ""
 
 
-def _listed(numbers: list[int]) -> str:
-    names = [str(number) for number in numbers]
+def _listed(values: Sequence[int | str]) -> str:
+    names = [str(value) for value in values]
     if len(names) > 6:
         return f"{', '.join(names[:5])} and {len(names) - 5} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

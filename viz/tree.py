@@ -42,7 +42,7 @@ def _node(reading: Reading, layout: Layout, node: int, on_path: bool) -> TreeNod
         "p": p,
         "q": q,
         "p_text": optional(p),
-        "q_text": optional(q),
+        "q_text": "chosen" if reading.is_chosen(node) else optional(q),
         "path": on_path,
         "words": spoken(reading, node),
     }
@@ -96,7 +96,10 @@ def spoken(reading: Reading, node: int) -> str:
         return f"Text so far, ending with {label}."
     p, q = optional(reading.p(node)), optional(reading.q(node))
     numbers = [f"target {p}"] if p else []
-    numbers += [f"draft {q}"] if q else []
+    if reading.is_chosen(node):
+        numbers.append("chosen by the draft, not drawn")
+    elif q:
+        numbers.append(f"draft {q}")
     told = ", ".join([f"{label}, depth {depth}, {state}", *numbers])
     place = reading.check_of.get(node)
     return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.trace import Trace
-from viz.numbers import count, probability
+from viz.numbers import count, nats, probability
 from viz.reading import Reading
 
 # by the reason that drafting stopped before its first token
@@ -14,6 +14,16 @@ _WHY_EMPTY = {
     "draft_context": "The drafter's context is full.",
     "no_match": "The end of the text occurs nowhere before, so there was nothing to copy.",
 }
+
+# by the reason that drafting stopped at its value, with that and the threshold
+_WHY_ENDED = {
+    "confidence": "its confidence fell to {}, below {}",
+    "entropy": "the drafter grew unsure: {}, above {}",
+    "decision": "the decision model gave {}, not above {}",
+    "gain": "a step added {} to what it expected to win, not above {}",
+    "below_threshold": "the best open slot was worth {}, below {}",
+}
+_UNBOUNDED = frozenset({"entropy", "gain"})  # values that are no probabilities
 
 
 def headline(reading: Reading) -> str:
@@ -79,12 +89,15 @@ def _has_q(reading: Reading) -> bool:
 
 
 def _stopped(reading: Reading) -> str:
-    """Say when the draft ended because it lost confidence; other ends say nothing of the draft."""
+    """Say why the draft ended where a number decided; a length or a budget says nothing of it."""
     stop = reading.round.stop
-    if stop is None or stop.reason != "confidence" or stop.value is None or not stop.threshold:
+    if stop is None or stop.value is None or stop.threshold is None:
         return ""
-    value, least = probability(stop.value), probability(stop.threshold)
-    return f" Drafting stopped where its confidence fell to {value}, below {least}."
+    told = _WHY_ENDED.get(stop.reason)
+    if told is None or (stop.reason == "confidence" and not stop.threshold):
+        return ""
+    write = nats if stop.reason in _UNBOUNDED else probability
+    return f" Drafting stopped where {told.format(write(stop.value), write(stop.threshold))}."
 
 
 def _empty(reason: str) -> str:

@@ -177,7 +177,8 @@ def _models(parser: Parser) -> None:
         "--draft",
         type=text,
         metavar="ID",
-        help="a second model that drafts, of the same vocabulary; with --set drafter=model",
+        help="a second model that drafts, of the same vocabulary; with --set drafter=model "
+        "(default: the project's own, for targets that have one)",
     )
     group.add_argument(
         "--dtype",

@@ -35,14 +35,17 @@ class Parameter(Struct, frozen=True, kw_only=True):
     maximum: Json = None
     choices: list[Json] | None = None
     description: str = ""
-    only_with: tuple[str, str] | None = None  # matters only while another setting has a value
+    only_with: tuple[str, ...] | None = (
+        None  # another setting, and its values with which this matters
+    )
     labels: dict[str, str] = {}  # how a page writes certain values; "" is the value none
+    steps: list[int] | None = None  # values at which a slider stops; any between is allowed too
 
 
 def parameters(config: type[BaseModel]) -> list[Parameter]:
     """Return the settings that `config` declares, in its order."""
     schema = cast(Schema, config.model_json_schema())
-    others = cast("Mapping[str, tuple[str, str]]", getattr(config, "only_with", {}))
+    others = cast("Mapping[str, tuple[str, ...]]", getattr(config, "only_with", {}))
     return [
         replace(_parameter(name, part), only_with=others.get(name))
         for name, part in _schemas(schema.get("properties")).items()
@@ -103,6 +106,7 @@ def _parameter(name: str, schema: Schema) -> Parameter:
         choices=_choices(part),
         description=str(schema.get("description", "")),
         labels=cast("dict[str, str]", schema.get("labels", {})),
+        steps=cast("list[int] | None", schema.get("steps")),
     )
 
 

@@ -21,8 +21,8 @@ from app.commands.summary import summary, summary_lines
 from app.commands.surroundings import Surroundings
 from app.commands.traces import SUFFIXES, target_path
 from core.models.errors import ModelError
-from core.models.sources import parse_source
-from core.registry import get
+from core.models.sources import parse_source, shown
+from core.registry import Method, MethodConfig, get
 from core.run import Engine, Request, Run
 from core.trace import FinishReason, Round, Trace
 from core.trace_io import write
@@ -64,7 +64,7 @@ def read_request(args: RunArguments) -> Request:
     """Return what is to be done; raise UsageError or another ValueError where it cannot be."""
     method = get(args.method)
     settings = parse_settings(method, args.set)
-    _check_drafter(method.name, method.configure(settings).model_dump(), args.draft)
+    _check_drafter(method, method.configure(settings), args)
     for name in (args.model, args.model if args.draft is None else args.draft):
         _check_model(name)
     request = Request(
@@ -83,19 +83,32 @@ def read_request(args: RunArguments) -> Request:
     return request
 
 
-def _check_drafter(method: str, config: dict[str, object], draft: str | None) -> None:
+def _check_drafter(method: Method, config: MethodConfig, args: RunArguments) -> None:
     """Refuse a second model that would not be used, and the lack of one that would."""
-    if "drafter" not in config:
-        if draft is not None:
-            raise UsageError(f"--draft names a second model, but {method} drafts without one.")
+    if method.drafts_with_second_model(config):
+        if args.draft is None and not _has_second(args.model):
+            raise UsageError(
+                f"{method.name} with these settings needs a second model, and none comes along "
+                f"for {shown(args.model)}: add --draft ID."
+            )
         return
-    if draft is None and config["drafter"] == "model":
-        raise UsageError("drafter=model needs a second model: add --draft ID.")
-    if draft is not None and config["drafter"] != "model":
-        raise UsageError(
-            f"--draft names a second model, but the drafter is {config['drafter']}: "
-            "add --set drafter=model."
-        )
+    if args.draft is None:
+        return
+    chosen = config.model_dump().get("drafter")
+    if chosen is None:
+        raise UsageError(f"--draft names a second model, but {method.name} drafts without one.")
+    raise UsageError(
+        f"--draft names a second model, but the drafter is {chosen}: add --set drafter=model."
+    )
+
+
+def _has_second(target: str) -> bool:
+    from core.models.second import comes_along  # late: it brings transformers
+
+    try:
+        return comes_along(target)
+    except ModelError as error:
+        raise UsageError(str(error)) from None
 
 
 def _check_model(name: str) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from core.metrics import METRICS, Metric
 from core.trace import FinishReason, Round, Trace, token_ids
+from viz.acceptance import not_counted
 from viz.sentence import plain
 from viz.verdict import verdict_on
 from viz.words import finish
@@ -39,7 +40,9 @@ def summary(trace: Trace) -> Summary:
 
 
 def summary_lines(trace: Trace, width: int) -> list[str]:
-    """Return whether it paid, why it ended, and the metrics with what they are quotients of."""
+    """Return whether it paid, why it ended, and the metrics with what they are quotients of; last,
+    what the acceptance rate leaves out.
+    """
     told = textwrap.wrap(plain(verdict_on(trace)), width)
     if trace.finish_reason != "error":  # an error is told on standard error
         told += textwrap.wrap(finish(trace), width)
@@ -49,6 +52,7 @@ def summary_lines(trace: Trace, width: int) -> list[str]:
         *told,
         "",
         *(f"  {metric.label:<{room}}  {_quotient(metric, trace)}" for metric in names),
+        *textwrap.wrap(not_counted(trace), width),
     ]
 
 

@@ -23,12 +23,13 @@
       method: D.h("select", { id: "ds-method", class: "ds-box", "data-field": "method" }),
       badge: D.h("div", { class: "ds-badge-line" }),
       config: D.h("div"),
+      tuned: D.h("button", { type: "button", class: "ds-link ds-none" }, "Tuned for this machine"),
       sampling: D.h("div"),
       models: D.h("div"),
       button: D.h("button", { type: "button", class: "ds-button ds-run", "data-field": "run" }),
       note: D.h("p", { class: "ds-note" }),
     };
-    parts.configSection = section(D.h("h3", null, "Draft"), parts.config);
+    parts.configSection = section(D.h("h3", null, "Draft"), parts.config, parts.tuned);
     parts.samplingSection = section(D.h("h3", null, "Sampling"), parts.sampling);
     parts.fold = D.h("details", { class: "ds-fold" }, D.h("summary", { class: "ds-label" }, "Models"), parts.models);
     return parts;
@@ -97,6 +98,8 @@
       };
       for (const [name, rows] of Object.entries(fields)) parts[name].replaceChildren(...rows.elements);
       parts.configSection.classList.toggle("ds-none", !found.parameters.length);
+      parts.tuned.title = found.tuned?.words ?? "";
+      parts.tuned.classList.toggle("ds-none", !found.tuned);
       drawBadge();
     }
 
@@ -146,6 +149,12 @@
       order = { ...read(), method: parts.method.value, config: {} };
       draw();
       clearErrors();
+    });
+    parts.tuned.addEventListener("click", () => {
+      const { settings, threads } = methodOf(order.method).tuned;
+      const written = read();
+      order = { ...written, config: settings, models: { ...written.models, threads, target: "default" } };
+      draw();
     });
     parts.button.addEventListener("click", () => (busy ? cancel() : start()));
     D.onTheme(() => {

@@ -71,12 +71,12 @@ window.draftscope = view;
 
 const side = D.h("aside", { class: "ds-side", "aria-label": "What to run" });
 view.root.classList.add("ds-with-side");
-D.mountLab(view.root.querySelector(".ds-part-picture"), store, {
-  address: (tool) => address(`lab/${tool}`),
-  models: () => orderOf(shown)?.models ?? controls.read().models,
-});
 D.mountXray(view.root.querySelector(".ds-grid"), store, {
   address: address("lab/xray"),
+  models: () => orderOf(shown)?.models ?? controls.read().models,
+});
+D.mountLab(view.root.querySelector(".ds-grid"), store, {
+  address: (tool) => address(`lab/${tool}`),
   models: () => orderOf(shown)?.models ?? controls.read().models,
 });
 const narrow = matchMedia("(max-width: 860px)");

@@ -54,9 +54,32 @@
     return field;
   }
 
+  /** A slider over some values, and over the one that is set where that is none of them. */
+  function slide(spec, value, on) {
+    const stops = [...new Set([...spec.steps, value])].filter(Number.isFinite).sort((a, b) => a - b);
+    const said = (stop) => spec.labels[stop] ?? stop.toLocaleString("en");
+    const field = D.h("input", { type: "range", min: 0, max: stops.length - 1, step: 1 });
+    const told = D.h("output");
+    const read = () => stops[Number(field.value)];
+    const tell = () => {
+      told.textContent = said(read());
+      field.setAttribute("aria-valuetext", told.textContent);
+    };
+    field.value = stops.indexOf(value);
+    field.addEventListener("input", tell);
+    for (const [event, heard] of Object.entries(on)) field.addEventListener(event, heard);
+    tell();
+    return { parts: [told, field], read };
+  }
+
   /** One row; `read` gives its value. */
   function row(name, spec, value, changed) {
     const on = { change: changed, input: changed };
+    if (spec.steps && Number.isFinite(value)) {
+      const { parts, read } = slide(spec, value, on);
+      const attributes = { class: "ds-set ds-slide", title: help(spec), "data-field": name };
+      return { root: D.h("label", attributes, D.h("span", null, spec.title), ...parts), read };
+    }
     const isSwitch = spec.type === "boolean";
     const field = isSwitch
       ? D.h("input", { type: "checkbox", checked: value === true, on })
@@ -77,7 +100,7 @@
     }
     function showThoseThatMatter() {
       for (const { name, only_with: condition } of specs) {
-        const idle = condition && made.get(condition[0]).read() !== condition[1];
+        const idle = condition && !condition.slice(1).includes(made.get(condition[0]).read());
         made.get(name).root.classList.toggle("ds-none", Boolean(idle));
       }
     }

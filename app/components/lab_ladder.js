@@ -2,20 +2,40 @@
 ((D) => {
   "use strict";
 
-  const share = (value) => `${(value * 100).toFixed(2)}%`;
+  const FLOORS = [0.99, 0.9, 0.5]; // where the axis begins when all bars are long: only so they can be told apart
+  const CLEAR = 0.15; // of the axis that the shortest bar takes at least
 
-  /** The line of a rule: how much it accepts, where its kind of draft ends, and how sure that is. */
-  function track(bar, best) {
-    const whisker = bar.margin === null ? null : D.h("span", {
-      class: "ds-rung-margin",
-      style: { left: share(Math.max(0, bar.value - bar.margin)), width: share(Math.min(1, 2 * bar.margin)) },
-    });
-    return D.h("span", { class: "ds-rung-track" },
-      D.h("span", { class: "ds-rung-bar", style: { width: share(bar.value) } }), whisker,
-      best === null ? null : D.h("span", { class: "ds-rung-best", style: { left: share(best) } }));
+  /** Where the axis of a ladder begins, for whatever number of drafts: bars must not jump with the slider. */
+  function floorOf(ladder) {
+    const bars = ladder.groups.flatMap((group) => group.rows.flatMap((row) => row.bars));
+    const least = Math.min(...bars.map((bar) => bar.value - (bar.margin ?? 0)));
+    return FLOORS.find((floor) => least > floor + CLEAR * (1 - floor)) ?? 0;
   }
 
-  function rung(row, bar, best, group, tell) {
+  /** Places on the axis that begins at `floor`, as lengths of the style sheet. */
+  const scaleFrom = (floor) => (value) => `${(100 * Math.max(0, (value - floor) / (1 - floor))).toFixed(2)}%`;
+
+  /** The line of a rule: how much it accepts, where its kind of draft ends, and how sure that is. */
+  function track(bar, best, place) {
+    const [low, high] = [bar.value - bar.margin, Math.min(1, bar.value + bar.margin)];
+    const whisker = bar.margin === null ? null : D.h("span", {
+      class: "ds-rung-margin",
+      style: { left: place(low), width: `calc(${place(high)} - ${place(low)})` },
+    });
+    return D.h("span", { class: "ds-rung-track" },
+      D.h("span", { class: "ds-rung-bar", style: { width: place(bar.value) } }), whisker,
+      best === null ? null : D.h("span", { class: "ds-rung-best", style: { left: place(best) } }));
+  }
+
+  /** The axis above the bars: both ends and the middle. */
+  function axis(floor, place) {
+    const ticks = [floor, (1 + floor) / 2, 1];
+    const text = (value) => String(Number(value.toFixed(3))).replace(/^0\./u, ".");
+    return D.h("div", { class: "ds-rung-axis", "aria-hidden": "true" }, D.h("span"),
+      D.h("span", { class: "ds-rung-track" }, ticks.map((value) => D.h("b", { style: { left: place(value) } }, text(value)))), D.h("span"));
+  }
+
+  function rung(row, bar, best, place, group, tell) {
     const on = { mouseenter: tell, focus: tell, click: tell };
     return D.h("li", null,
       D.h("button", {
@@ -25,7 +45,7 @@
         "aria-label": `${group.head}, ${row.name}: ${bar.text}, ${bar.note}. ${row.definition}`,
         on,
       },
-      D.h("span", { class: "ds-rung-name" }, row.name), track(bar, best),
+      D.h("span", { class: "ds-rung-name" }, row.name), track(bar, best, place),
       D.h("span", { class: "ds-number", title: bar.note }, bar.text)));
   }
 
@@ -44,14 +64,17 @@
 
     function draw() {
       const drafts = Number(slider.value);
+      const floor = floorOf(ladder);
+      const place = scaleFrom(floor);
       count.textContent = String(drafts);
       words.textContent = "Point at a rule to read what it does. ≈ is an estimate, all else is exact.";
-      bars.replaceChildren(...ladder.groups.map((group) => {
+      bars.classList.toggle("ds-rungs-cut", floor > 0);
+      bars.replaceChildren(axis(floor, place), ...ladder.groups.map((group) => {
         const best = group.rows.find((row) => row.bound)?.bars[drafts - 1].value ?? null;
         return D.h("section", null, D.h("h4", null, group.head),
           D.h("ul", null, group.rows.map((row) => {
             const bar = row.bars[drafts - 1];
-            return rung(row, bar, row.bound ? null : best, group, () => {
+            return rung(row, bar, row.bound ? null : best, place, group, () => {
               words.textContent = `${row.name}: ${row.definition} ${bar.text}, ${bar.note}.`;
             });
           })));

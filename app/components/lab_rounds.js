@@ -38,6 +38,7 @@
       D.s("path", { d: line(apart, 0, stop + 1), fill: "none", stroke: `var(--ds-${colour(found)})`, "stroke-width": 2 }),
       D.s("circle", { cx: end, cy: y(apart[stop]), r: 3.5, fill: `var(--ds-${colour(found)})` }),
       text(6, floor - 7, "99 of 100 honest runs lie in here", { class: "ds-svg-mute" }),
+      text(width, EDGE.top + 8, "distance from p", { class: "ds-svg-mute", "text-anchor": "end" }),
       ticks.map((tick) => text(Math.max(at(tick), 0), HEIGHT - 5, tick.toLocaleString("en"),
         { class: "ds-svg-mute", "text-anchor": at(tick) < 20 ? "start" : "middle" })),
       text(width, HEIGHT - 5, `${rounds.at(-1).toLocaleString("en")} rounds`, { class: "ds-svg-mute", "text-anchor": "end" }));
@@ -57,7 +58,7 @@
       D.h("colgroup", null, ["token", "bars", "number", "number"].map((kind) => D.h("col", { class: `ds-col-${kind}` }))),
       D.h("thead", null, D.h("tr", null, D.h("td"), D.h("td"),
         D.h("th", { scope: "col", class: "ds-number ds-thin" }, "p"),
-        D.h("th", { scope: "col", class: "ds-number ds-thin ds-quiet" }, "text"))),
+        D.h("th", { scope: "col", class: "ds-number ds-thin ds-quiet" }, "wrote"))),
       D.h("tbody", null, rows));
   }
 
@@ -83,7 +84,8 @@
     const plot = D.h("div", { class: "ds-lab-plot ds-board", role: "img" });
     const table = D.h("div");
     const kept = D.h("p", { class: "ds-note" });
-    const result = D.h("div", { class: "ds-lab-result" }, verdict, plot, table, kept);
+    const legend = D.h("div");
+    const result = D.h("div", { class: "ds-lab-result" }, verdict, plot, table, legend, kept);
     const choices = D.h("div", { class: "ds-lab-choices" }, control, list, about, throwing);
     const root = D.h("section", { class: "ds-lab-tool ds-none" }, D.h("h3", null, "Is it lossless?"),
       D.h("p", { class: "ds-note" },
@@ -136,6 +138,9 @@
       const { words: said } = found;
       verdict.replaceChildren(D.mark(glyph(found), { size: 18, p: 1 }), D.h("span", null, said));
       verdict.dataset.verdict = found.verdict;
+      legend.className = `ds-written-${found.verdict}`;
+      legend.replaceChildren(D.legend([
+        [D.swatch("target"), "p"], [D.h("span", { class: "ds-written" }), "what these rounds wrote"]]));
       plot.setAttribute("aria-label", found.alt);
       kept.textContent = found.kept;
       fall();

@@ -17,10 +17,21 @@
 
   const button = (words, act) => D.h("button", { class: "ds-button", type: "button", on: { click: act } }, words);
 
-  /** How far a text is, with the way out; the strip itself shows that more is coming. */
-  const progress = (words, stop, show = null) =>
-    D.h("p", { class: "ds-running", role: "status" }, D.h("span", { class: "ds-note" }, words),
-      show && button("Show it", show), button("Cancel", stop));
+  /** How far a text is, with the way out; the strip itself shows that more is coming. Gives how to say it: the buttons
+      stay from round to round, for a button that is replaced under a finger misses the click. */
+  function createProgress(say) {
+    let last = { place: "", line: null, words: null };
+    return (words, place, stop, show = null) => {
+      if (last.place !== place || !last.line.isConnected) {
+        const told = D.h("span", { class: "ds-note" });
+        const line = D.h("p", { class: "ds-running", role: "status" }, told,
+          show && button("Show it", show), button("Cancel", stop));
+        last = { place, line, words: told };
+        say(line, place);
+      }
+      last.words.textContent = words;
+    };
+  }
 
   function loadingWords({ words, done, total }) {
     return total > 0 ? `${words}, ${Math.round(done / MEGA)} of ${Math.round(total / MEGA)} MB.` : `${words}.`;
@@ -39,6 +50,7 @@
     let chain = Promise.resolve();
     let heard = 0;
     let timer = null;
+    const progress = createProgress(say);
 
     const onPage = () => store.overview?.id === run?.name;
 
@@ -72,8 +84,8 @@
       if (wantsCancel && !OVER.has(phase)) return;
       if (phase === "waiting") say(D.states.loading(words || "Starting.", { cancel: stop }), "top");
       else if (phase === "loading") say(D.states.loading(loadingWords(message), { ...message, cancel: stop }), "top");
-      else if (phase === "decoding" && onPage()) say(progress(words, stop), "strip");
-      else if (phase === "decoding") say(progress(`A run goes on: ${words}`, stop, () => open(run.name)), "top");
+      else if (phase === "decoding" && onPage()) progress(words, "strip", stop);
+      else if (phase === "decoding") progress(`A run goes on: ${words}`, "top", stop, () => open(run.name));
       else if (OVER.has(phase) && !onPage() && run.overview)
         say(D.h("p", { class: "ds-running", role: "status" }, D.h("span", { class: "ds-note" }, "The run is over."),
           button("Show it", () => open(run.name))), "top");

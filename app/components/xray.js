@@ -4,13 +4,8 @@
   "use strict";
 
   const SORTS = [["", "in order of the keys"], ["believed", "by the draft's expectation"], ["expected", "by the target's"]];
-  const LEGEND = [
-    ["accepted", "accepted"],
-    ["rejected", "rejected"],
-    ["unreached", "not reached"],
-    ["draft", "expected by the draft"],
-    ["target", "expected by the target"],
-  ];
+  const NODES = [["accepted", "accepted"], ["rejected", "rejected"], ["unreached", "not reached"]];
+  const BARS = [["draft", "expected by the draft"], ["target", "expected by the target"]];
   const FIELDS = "input, textarea, select, [contenteditable]";
   D.KEYS.push([["1", "…", "6"], "tree of the open X-ray"]);
 
@@ -62,17 +57,19 @@
     const plot = D.h("div", { class: "ds-xray-plot", tabindex: 0 });
     const told = D.h("p", { class: "ds-note ds-xray-told" });
     const legend = D.h("div");
+    const key = D.h("div", { class: "ds-xray-key" });
     const sort = D.h("select", { class: "ds-box", id: D.uid("sort") }, SORTS.map(([key, name]) => D.h("option", { value: key }, name)));
     const thumbs = D.h("ul", { class: "ds-xray-thumbs" });
     const foot = D.h("p", { class: "ds-note" });
     const result = D.h("div", { class: "ds-xray-result ds-none" }, head, note, tabs, words, cost, plot, told, legend,
-      D.h("p", { class: "ds-xray-sort" }, D.h("label", { for: sort.id }, "All six, "), sort), thumbs, foot);
+      D.h("div", { class: "ds-xray-sort" }, D.h("label", { for: sort.id }, "All six, "), sort, key), thumbs, foot);
     const fold = D.h("details", { class: "ds-lab ds-xray" },
       D.h("summary", null, D.h("h3", null, "Tree X-ray"),
         D.h("span", { class: "ds-note" }, "the trees that six methods would draft here, from the same draft scores")),
       control, state, result);
     spot.after(D.h("div", { class: "ds-part ds-part-lab ds-part-xray" }, fold));
     const drawing = D.xrayDrawing(plot, (id) => tell(id));
+    [plot, tabs].forEach((box) => D.cue(box, "x"));
 
     const say = (element) => state.replaceChildren(...(element ? [element] : []));
     const treeOf = (key) => found.trees.find((tree) => tree.key === key);
@@ -148,7 +145,9 @@
     function draw() {
       width = plot.clientWidth / D.theme.scale;
       drawing.set(found, width);
-      legend.replaceChildren(D.legend(LEGEND.map(([key, name]) => [D.swatch(key), name])));
+      const swatches = (entries) => D.legend(entries.map(([glyph, name]) => [D.swatch(glyph), name]));
+      legend.replaceChildren(swatches(NODES));
+      key.replaceChildren(swatches(BARS));
       drawThumbs();
     }
 

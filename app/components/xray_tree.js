@@ -26,7 +26,7 @@
 
   /** Where every node stands, the root as -1. Pure. */
   D.xrayLayout = (found, width) => {
-    const pitch = Math.max(6.5, Math.min(24, HEIGHT / found.rows));
+    const pitch = Math.max(6.5, Math.min(20, HEIGHT / found.rows));
     const R = Math.max(3.2, Math.min(7.5, pitch * 0.38));
     const { x, room } = columns(found.depth, width);
     const y = (row) => ROOM.top + R + (row + 0.5) * pitch;

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 from app.lab.orders import LabOrder, RoundsOrder
 from app.studio import Found
-from core.trace import Trace
-from viz.lab.ladder import Ladder, ladder, no_ladder, no_law
+from core.trace import Round, Trace
+from viz.lab.ladder import Ladder, Selecting, ladder, no_ladder, no_law
 from viz.lab.rounds import Measured, Rounds, no_rounds, rounds
 from viz.lab.where import Apart, Where, labelled, where
 from viz.payload import Label
@@ -70,14 +70,28 @@ def _where(node: Node, trace: Trace, order: LabOrder) -> Where:
 
 
 def _rungs(node: Node, trace: Trace, order: LabOrder) -> Ladder:
-    from core.lab.ladder import ladders
+    from core.lab.ladder import ladders, selection_of
+    from core.verify.selection_law import Selection
 
     if node.laws.q is None:
         return no_ladder(trace.method_name)
-    found = ladders(node.laws.p, node.laws.q)
+    own = selection_of(trace)
+    way = own or Selection()
+    found = ladders(node.laws.p, node.laws.q, selection=way)
     values = [{name: (a.value, a.margin) for name, a in each.items()} for each in found]
-    children = trace.rounds[order.round].nodes.parent.count(order.node)
-    return ladder(values, max(2, children))
+    how = Selecting(way.free, way.alphabet, way.scheme == "importance", own is not None)
+    return ladder(values, max(2, _drafts(trace.rounds[order.round], order.node)), how)
+
+
+def _drafts(made: Round, node: int) -> int:
+    """Return how many drafts were offered at a node, one that was drawn twice counted twice."""
+    nodes = made.nodes
+    columns = zip(nodes.parent, nodes.count, nodes.state, strict=True)
+    return sum(
+        count
+        for parent, count, state in columns
+        if parent == node and state not in ("pruned", "probe")
+    )
 
 
 def _rounds(node: Node, trace: Trace, order: RoundsOrder) -> Rounds:

@@ -66,10 +66,20 @@ def models_for(trace: Trace, given: ModelsOrder) -> list[ModelsOrder]:
     """
     target = _address(trace.models.target) or given.target
     if trace.models.draft is not None:
-        draft = _address(trace.models.draft) or given.draft
+        own = _is_own(trace)
+        draft = "" if own else _address(trace.models.draft) or given.draft
         return [given.model_copy(update={"target": target, "draft": draft})]
     alone = given.model_copy(update={"target": target, "draft": ""})
     return [given.model_copy(update={"target": target}), alone] if given.draft else [alone]
+
+
+def _is_own(trace: Trace) -> bool:
+    """Tell whether the second model of a trace is the one that comes along with its target."""
+    if trace.models.draft is None:
+        return False
+    from core.models.second import KIND, shipped  # late: they bring torch
+
+    return trace.models.draft.id == shipped(KIND, trace.models.target).name
 
 
 def _address(card: ModelCard) -> str | None:

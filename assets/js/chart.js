@@ -103,12 +103,13 @@
       const state = JSON.stringify([part, plot.clientWidth, D.theme.scale, D.colours(root).ink, !!Plotly]);
       if (state === shown) return;
       shown = state;
-      const { section, html, films } = part;
+      const { section, html, films, dials } = part;
       head.textContent = section.head;
       note.textContent = section.note;
       foot.textContent = section.foot;
       extra.innerHTML = html; // built and escaped by the views; never token text as it came
       if (films) extra.append(D.films(films));
+      if (dials) extra.append(D.draftDials(dials, section.figure, drawFigure));
       plot.hidden = !section.figure;
       plot.setAttribute("aria-label", section.alt || section.head);
       legend.replaceChildren(
@@ -135,7 +136,7 @@
         width: plot.clientWidth,
         font: { ...layout.font, family: D.SANS },
       };
-      const painted = D.paint({ data, layout: whole }, D.colours(root));
+      const painted = D.paint(D.fitWords({ data, layout: whole }, plot.clientWidth, scale), D.colours(root));
       Plotly.react(plot, painted.data, painted.layout, CONFIG);
       follow();
       listen();

@@ -19,6 +19,7 @@
       "acceptance",
       "hardest",
       "picture",
+      "aside",
       "dock",
     ];
     const parts = Object.fromEntries(names.map((name) => [name, part(name)]));
@@ -33,7 +34,7 @@
       "div",
       { class: "ds-column ds-right" },
       D.h("div", { class: "ds-cell ds-cell-inspector" }, parts.inspector),
-      D.h("div", { class: "ds-cell ds-cell-acceptance" }, parts.acceptance, parts.hardest),
+      D.h("div", { class: "ds-cell ds-cell-acceptance" }, parts.acceptance, parts.hardest, parts.aside),
     );
     const main = D.h(
       "main",
@@ -144,6 +145,7 @@
       D.mountSection(parts.acceptance, store, plotly, section("acceptance"), { name: "acceptance" }),
       D.mountHardest(parts.hardest, store),
       D.mountPictures(parts.picture, store, plotly),
+      D.mountPictures(parts.aside, store, plotly, { aside: true }),
       D.mountDock(parts.dock, store, player),
       announce(parts.live, store),
     ].flat();

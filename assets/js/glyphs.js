@@ -124,6 +124,10 @@
       ? D.s("svg", { class: "ds-underline", height: 7, "aria-hidden": "true" }, wave(400))
       : D.h("span", { class: `ds-underline ds-line-${kind}`, "aria-hidden": "true" });
 
+  const square = (name) => D.s("rect", { x: 4, y: 3.5, width: 7, height: 7, fill: `var(--ds-${name})` });
+  const stretch = (colour, width, dash) =>
+    D.s("line", { x1: 0, x2: 16, y1: 7, y2: 7, stroke: colour, "stroke-width": width, "stroke-dasharray": dash });
+
   const SWATCH = {
     target: () => [D.s("rect", { x: 0, y: 4, width: 16, height: 6, fill: "var(--ds-law)" })],
     draft: () => [
@@ -149,11 +153,17 @@
         "stroke-width": 1.6,
       }),
     ],
+    "square-law": () => [square("law")],
+    "square-accepted": () => [square("accepted")],
+    "square-faint": () => [square("faint")],
+    line: () => [stretch("var(--ds-law)", 2, null)],
+    dashes: () => [stretch("var(--ds-law)", 1.4, "4 3")],
+    dots: () => [stretch("var(--ds-mute)", 1.4, "1.5 2.5")],
     verify: () => [D.s("rect", { x: 0, y: 2, width: 16, height: 10, fill: "var(--ds-law)" })],
     seam: () => [D.s("line", { x1: 8, x2: 8, y1: 0, y2: 14, stroke: "var(--ds-faint)" })],
   };
 
-  /** A swatch of a legend: a node state, or one of `target`, `draft`, `overlap`, `residual`, `seam`. */
+  /** A swatch of a legend: a node state, or one of those above. */
   D.swatch = (key) => {
     if (key in DRAW) return D.mark(key, { size: 16 });
     return key in SWATCH ? D.canvas(16, 14, D.theme.scale, SWATCH[key]()) : "";

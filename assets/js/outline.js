@@ -17,7 +17,7 @@
     return D.h(
       "span",
       { class: "ds-row-gauges", "aria-hidden": "true" },
-      D.h("span", { class: "ds-row-bars" }, bar("p", node.p), node.q === null ? null : bar("q", node.q)),
+      D.h("span", { class: "ds-row-bars" }, bar("p", node.p), node.q ? bar("q", node.q) : null),
       D.h(
         "span",
         { class: "ds-row-numbers" },

@@ -63,26 +63,45 @@
           D.h("tr", null, D.h("th", { scope: "row" }, D.token(row.label)), row.cells.flatMap(cells)),
         ),
       ),
+      D.h(
+        "tfoot",
+        { class: "ds-quiet" },
+        D.h(
+          "tr",
+          null,
+          D.h("th", { scope: "row" }, "nats"),
+          frames.map((frame) => D.h("td", { colspan: 2 }, frame.entropy)),
+        ),
+      ),
     );
   }
 
   /** Rows of frames as tables; where they are too wide, they scroll and the page does not. */
-  D.films = (films) => D.h("div", { class: "ds-films", tabindex: 0, role: "group" }, films.map(film));
+  D.films = (films) => {
+    const box = D.h("div", { class: "ds-films", tabindex: 0, role: "group" }, films.map(film));
+    D.cue(box, "x");
+    return box;
+  };
 
-  const picturesOf = (view) => (view?.picture ? [view.picture, ...(view.more_pictures ?? [])] : []);
+  /** The pictures of a round for the wide column, or for the narrow one. */
+  const picturesOf = (view, aside) =>
+    (view?.picture ? [view.picture, ...(view.more_pictures ?? [])] : []).filter(
+      (picture) => Boolean(picture.aside) === aside,
+    );
 
-  /** Mount as many sections as the rounds shown so far had pictures; those without one are hidden. */
-  D.mountPictures = (root, store, plotly) => {
+  /** Mount as many sections as the rounds shown so far had pictures; those without one are hidden. `aside` picks those
+      that a narrow column has room for. */
+  D.mountPictures = (root, store, plotly, { aside = false } = {}) => {
     const stops = [];
     let count = 0;
 
     function makeRoom() {
-      for (const wanted = picturesOf(store.view).length; count < wanted; count += 1) {
+      for (const wanted = picturesOf(store.view, aside).length; count < wanted; count += 1) {
         const place = count;
         const slot = D.h("div", { class: "ds-picture" });
         root.append(slot);
         stops.push(
-          ...D.mountSection(slot, store, plotly, () => picturesOf(store.view)[place] ?? null, {
+          ...D.mountSection(slot, store, plotly, () => picturesOf(store.view, aside)[place] ?? null, {
             events: ["round"],
             name: "method",
           }),

@@ -45,7 +45,8 @@
       const any = overview.strip.some((round) => round.rejected.length);
       foot.replaceChildren(
         D.stripLegend(overview),
-        D.h("p", { class: "ds-note" }, overview.finished ? `${overview.finish} ` : "", any ? toggle : ""),
+        D.h("p", { class: "ds-note" },
+          overview.finished ? D.h("span", { class: "ds-finish" }, `${overview.finish} `) : "", any ? toggle : ""),
       );
     }
 
@@ -109,6 +110,7 @@
     });
 
     return [
+      D.cue(text, "y"),
       store.on("trace", draw),
       store.on("strip", () => {
         draw();

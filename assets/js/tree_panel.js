@@ -200,6 +200,7 @@
     };
 
     const stops = [
+      D.cue(scroller, "x"),
       store.on("round", () => {
         open.clear();
         bandLength = 0;

@@ -16,6 +16,7 @@ unlikely ones through power sums of their q. Knows no target.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from math import comb, factorial
 
 import numpy as np
@@ -39,7 +40,7 @@ class Race:
 
     `singles` (S + 1,): running sums of q / (1 - q). T times with weights (T,). `likely` (L,):
     places of the likely tokens, `odds` (L, T) that they have arrived, `counted`
-    (L + 1, T, n) the law of how many of the first of them have. `powers` (4, S + 1): running sums
+    (n, L + 1, T) the law of how many of the first of them have. `powers` (4, S + 1): running sums
     of powers of q over the unlikely ones.
     """
 
@@ -59,9 +60,8 @@ class Race:
         waits = 1.0 + self.singles[sizes]
         if self.drafts > 2:
             first = np.searchsorted(self.likely, sizes)
-            law = _joined(self.counted[first], self._unlikely(self.powers[:, sizes]))
-            some = law[..., 2:].sum(axis=2)
-            waits = waits + (some * np.exp(-outside[:, None] * self.times)) @ self.weights
+            some = _some(self.counted[:, first], self._unlikely(self.powers[:, sizes]))
+            waits = waits + self._integral(some, outside)
         found = np.clip(1.0 - outside * waits, 0.0, 1.0)
         return np.where(sizes < self.drafts, 0.0, np.where(outside > 0, found, 1.0))
 
@@ -82,28 +82,28 @@ class Race:
         q, found = self.line.q, np.empty(len(self.line))
         unlikely = self._unlikely(self.powers[:, -1])
         if len(self.likely):
-            after = _counts(self.odds[::-1], self.drafts)[-2::-1]
-            law = _joined(_joined(self.counted[:-1], after), unlikely)
-            found[self.likely] = self._integral(law, q[self.likely])
+            after = _counts(self.odds[::-1], self.drafts)[:, -2::-1]
+            others = _joined(self.counted[:, :-1], after)
+            found[self.likely] = self._integral(_some(others, unlikely), q[self.likely])
         light = np.ones(len(q), dtype=bool)
         light[self.likely] = False
         if not light.any():
             return found
-        everyone = _joined(self.counted[-1], unlikely)
+        everyone = _joined(self.counted[:, -1], unlikely)
         share = np.polynomial.Chebyshev.interpolate(
-            lambda mass: self._integral(_without(everyone, mass, self.times), mass),
+            lambda mass: self._integral(_without(everyone, mass, self.times)[2:].sum(axis=0), mass),
             _KNOTS - 1,
             domain=[0.0, float(q[light].max())],
         )
         found[light] = share(q[light])
         return found
 
-    def _integral(self, law: Floats, mass: Floats) -> Floats:
-        """Integrate exp(-mass t) Pr(2 <= N_t < n) for laws (K, T, n) and masses (K,)."""
-        return (law[..., 2:].sum(axis=2) * np.exp(-mass[:, None] * self.times)) @ self.weights
+    def _integral(self, some: Floats, mass: Floats) -> Floats:
+        """Integrate exp(-mass t) Pr(2 <= N_t < n), `some` (K, T), for masses (K,)."""
+        return (some * np.exp(-mass[:, None] * self.times)) @ self.weights
 
     def _unlikely(self, powers: Floats) -> Floats:
-        """Return the law (..., T, n) of the arrivals among unlikely tokens with the given `powers`
+        """Return the law (n, ..., T) of the arrivals among unlikely tokens with the given `powers`
         (4, ...), up to n - 1.
 
         The log of the generating function of one arrival, log(1 - z + z exp(q t)) - q t, is a
@@ -119,7 +119,7 @@ class Race:
         law = [np.exp(-terms[0])]
         for m in range(1, self.drafts):
             law.append(sum(j * s * law[m - j] for j, s in enumerate(series[:m], start=1)) / m)
-        return np.stack(law, axis=-1)
+        return np.stack(law)
 
 
 def race(line: Line, drafts: int) -> Race:
@@ -148,6 +148,7 @@ def _rest(line: Line) -> Floats:
     return line.q_below[:-1] + line.q_above[1:]
 
 
+@cache
 def _cumulant(power: int, count: int) -> float:
     """Return the coefficient of z^count in the cumulant number `power` of one coin that shows heads
     with probability z.
@@ -157,36 +158,43 @@ def _cumulant(power: int, count: int) -> float:
 
 
 def _counts(odds: Floats, drafts: int) -> Floats:
-    """Return the laws (L + 1, T, n) of how many of the first 0 ... L tokens have arrived, from the
+    """Return the laws (n, L + 1, T) of how many of the first 0 ... L tokens have arrived, from the
     odds (L, T) that each has.
     """
-    laws = np.zeros((len(odds) + 1, odds.shape[1], drafts))
-    laws[0, :, 0] = 1.0
+    laws = np.zeros((drafts, len(odds) + 1, odds.shape[1]))
     ways = np.ones_like(odds)  # of m arrivals among those before, each weighed by its odds
     for m in range(1, drafts):
-        laws[1:, :, m] = np.cumsum(odds * ways, axis=0)
-        ways = laws[:-1, :, m]
-    none = np.cumprod(1.0 / (1.0 + odds), axis=0)
-    laws[1:, :, 0] = 1.0
-    laws[1:] *= none[..., None]
-    return laws
+        np.cumsum(odds * ways, axis=0, out=laws[m, 1:])
+        ways = laws[m, :-1]
+    none = np.ones(laws.shape[1:])
+    np.cumprod(1.0 / (1.0 + odds), axis=0, out=none[1:])
+    laws[0] = 1.0
+    return laws * none
 
 
 def _without(law: Floats, mass: Floats, times: Floats) -> Floats:
-    """Return the laws (K, T, n) of a count of law (T, n) without one unlikely token of each `mass`
+    """Return the laws (n, K, T) of a count of law (n, T) without one unlikely token of each `mass`
     (K,).
     """
     odds = np.expm1(mass[:, None] * times)
-    found = [law[:, 0] * (1 + odds)]
-    for m in range(1, law.shape[-1]):
-        found.append(law[:, m] * (1 + odds) - odds * found[-1])
-    return np.stack(found, axis=-1)
+    found = [law[0] * (1 + odds)]
+    for here in law[1:]:
+        found.append(here * (1 + odds) - odds * found[-1])
+    return np.stack(found)
 
 
 def _joined(one: Floats, other: Floats) -> Floats:
-    """Return the law (..., T, n) of the sum of two independent counts, up to n - 1."""
-    size = one.shape[-1]
-    found = np.zeros(np.broadcast_shapes(one.shape, other.shape))
-    for m in range(size):
-        found[..., m:] += one[..., m, None] * other[..., : size - m]
+    """Return the law (n, ..., T) of the sum of two independent counts, up to n - 1."""
+    found = np.zeros((len(one), *np.broadcast_shapes(one.shape[1:], other.shape[1:])))
+    for m in range(len(one)):
+        for k in range(m + 1):
+            found[m] += one[k] * other[m - k]
+    return found
+
+
+def _some(one: Floats, other: Floats) -> Floats:
+    """Return the chance (..., T) that two independent counts add up to 2 ... n - 1."""
+    size, found = len(one), one[0] * other[2:].sum(axis=0)
+    for k in range(1, size):
+        found = found + one[k] * other[max(2 - k, 0) : size - k].sum(axis=0)
     return found

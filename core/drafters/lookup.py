@@ -14,7 +14,7 @@ from typing import Literal
 
 from core.decode import Feedback
 from core.dice import Dice
-from core.extras import LookupExtras
+from core.extras import Extras, LookupExtras
 from core.models.base import Session
 from core.trace import Stop
 from core.tree import Draft, DraftTree, Sampling
@@ -99,8 +99,8 @@ class LookupDrafter:
     def begin(self, prompt: Sequence[int], target: Session) -> None:
         """Nothing to open: the text itself is the store."""
 
-    def observe(self, feedback: Feedback) -> None:
-        """Nothing to learn."""
+    def observe(self, feedback: Feedback) -> Sequence[Extras]:
+        return ()
 
     def propose(self, context: Context, limit: int, dice: Dice) -> Draft:
         length = min(self._length, limit)

@@ -7,7 +7,7 @@ tokens that it never scored enter with the next round's first forward.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -15,6 +15,8 @@ from torch import Tensor
 
 from core.decode import Feedback
 from core.dice import Dice
+from core.drafters.source import Follower, Opener, Reviewer, Watch
+from core.extras import Extras
 from core.host import floats
 from core.laws import Law
 from core.models.base import Session
@@ -23,8 +25,6 @@ from core.shapes.base import Finished, Grower, Grown, Growth, StopPolicy, TreePo
 from core.trace import Stop
 from core.tree import Draft, DraftTree, Pruned, Resume, Work
 from core.verify.base import Context, Offer
-
-Opener = Callable[[Sequence[int], Session], Session]  # (prompt, target) -> draft session
 
 MOST_PRUNED = 128  # nodes that a round's record keeps of those not offered
 
@@ -67,10 +67,9 @@ class ModelDrafter:
     """Drafts with the session that `opener` opens; `source` names it in the trace.
 
     `draft_taps`: layers of the drafter whose hidden states its policies want to see.
-    `temperature`: the drafter's own; None: as the target's.
+    `temperature`: the drafter's own; None: as the target's. `taps`: layers of the target whose
+    states the session follows. `watch` is asked after every round that drafted.
     """
-
-    taps: Sequence[int] = ()
 
     def __init__(
         self,
@@ -80,7 +79,11 @@ class ModelDrafter:
         stops: Sequence[StopPolicy] = (),
         draft_taps: Sequence[int] = (),
         temperature: float | None = None,
+        taps: Sequence[int] = (),
+        watch: Watch | None = None,
     ) -> None:
+        self.taps = taps
+        self._watch = watch
         self._opener = opener
         self._shape = shape
         self._stops = stops
@@ -89,6 +92,7 @@ class ModelDrafter:
         self._temperature = temperature
         self._session: Session | None = None
         self._place: dict[int, int] = {}
+        self._prompt: Sequence[int] = ()
 
     def offer(self, greedy: bool) -> Offer:
         greedy = greedy if self._temperature is None else self._temperature == 0
@@ -96,7 +100,7 @@ class ModelDrafter:
 
     def begin(self, prompt: Sequence[int], target: Session) -> None:
         self._session = self._opener(prompt[:-1], target)
-        self._place = {}
+        self._place, self._prompt = {}, prompt
 
     def propose(self, context: Context, limit: int, dice: Dice) -> Draft:
         session = self._open_session()
@@ -116,7 +120,7 @@ class ModelDrafter:
                 return self._draft(growing, grower, stop, law)
             growing.schedule()
 
-    def observe(self, feedback: Feedback) -> None:
+    def observe(self, feedback: Feedback) -> Sequence[Extras]:
         session = self._open_session()
         path = [0, *feedback.outcome.path]
         if feedback.outcome.final is None:
@@ -126,9 +130,35 @@ class ModelDrafter:
             session.keep(kept)
         tokens = feedback.draft.tree.tokens
         session.feed([tokens[node] for node in path if node not in self._place])
+        learnt = self._reviewed(session, feedback)
         self._place = {}
+        if isinstance(session, Follower):
+            self._follow(session, feedback, path)
         if feedback.draft.tree.drafted:
             self._shape.observe(len(feedback.outcome.path), feedback.draft.tree.max_depth)
+            learnt = [*learnt, *(self._watch(feedback) if self._watch else ())]
+        return learnt
+
+    def renumber(self, nodes: Sequence[int]) -> None:
+        """Take the proposed draft as part of a larger tree: its node i is `nodes[i]` there."""
+        self._place = {nodes[node]: place for node, place in self._place.items()}
+
+    def _follow(self, session: Follower, feedback: Feedback, path: Sequence[int]) -> None:
+        """Hand over the states of the text that the target has settled, and what follows each."""
+        fed = len(feedback.scores.features[self.taps[0]]) - len(feedback.draft.tree)
+        rows = [*range(fed), *(fed + node for node in path)]
+        states = {tap: feedback.scores.features[tap][rows] for tap in self.taps}
+        before = self._prompt[len(self._prompt) - fed :]  # the root is the prompt's last token
+        session.learn(states, [*before, *feedback.committed])
+
+    def _reviewed(self, session: Session, feedback: Feedback) -> Sequence[Extras]:
+        """Return what the session says of its own states, now that the target's are known."""
+        if not isinstance(session, Reviewer) or not feedback.draft.tree.drafted:
+            return ()
+        rows = slice(-len(feedback.draft.tree), None)
+        states = {tap: feedback.scores.features[tap][rows] for tap in self.taps}
+        found = session.review(states, self._place)
+        return () if found is None else (found,)
 
     def _open_session(self) -> Session:
         if self._session is None:
@@ -143,7 +173,7 @@ class ModelDrafter:
         for tap in self._draft_taps:
             rows = scores.features[tap][-len(scores.logits) :]  # fed tokens come first
             growing.features.setdefault(tap, []).append(rows)
-        growing.forwards += 1
+        growing.forwards += scores.forwards
         growing.sublayers += scores.ran
 
     def _plant(self, growing: Growing, dice: Dice, context: Context) -> None:

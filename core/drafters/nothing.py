@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from core.decode import Feedback
 from core.dice import Dice
+from core.extras import Extras
 from core.models.base import Session
 from core.tree import Draft
 from core.verify.base import Context, Offer
@@ -20,8 +21,8 @@ class NoDrafter:
     def begin(self, prompt: Sequence[int], target: Session) -> None:
         """Nothing to open."""
 
-    def observe(self, feedback: Feedback) -> None:
-        """Nothing to learn."""
+    def observe(self, feedback: Feedback) -> Sequence[Extras]:
+        return ()
 
     def propose(self, context: Context, limit: int, dice: Dice) -> Draft:
         return Draft.empty(context.root, "plain")

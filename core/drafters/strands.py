@@ -13,7 +13,9 @@ from torch import Tensor
 
 from core.decode import Feedback
 from core.dice import Dice
-from core.drafters.model import Growing, ModelDrafter, Opener
+from core.drafters.model import Growing, ModelDrafter
+from core.drafters.source import Source
+from core.extras import Extras
 from core.host import int_rows
 from core.reduce import top_tokens
 from core.shapes.base import Growth, StopPolicy, TreePolicy
@@ -28,15 +30,23 @@ class StrandDrafter(ModelDrafter):
 
     def __init__(
         self,
-        opener: Opener,
+        source: Source,
         shape: TreePolicy,
-        source: str,
         stops: Sequence[StopPolicy] = (),
         draft_taps: Sequence[int] = (),
         temperature: float | None = None,
         roots: int = 2,
     ) -> None:
-        super().__init__(opener, shape, source, stops, draft_taps, temperature)
+        super().__init__(
+            source.open,
+            shape,
+            source.name,
+            stops,
+            draft_taps,
+            temperature,
+            source.taps,
+            source.watch,
+        )
         self._roots = roots
         self._ahead: Tensor | None = None  # (V,) law of what comes next
         self._logits: Tensor | None = None  # (V,) of the same place
@@ -46,11 +56,12 @@ class StrandDrafter(ModelDrafter):
             return Draft.empty(context.root, "no_law")
         return super().propose(context, limit, dice)
 
-    def observe(self, feedback: Feedback) -> None:
-        super().observe(feedback)
+    def observe(self, feedback: Feedback) -> Sequence[Extras]:
+        learnt = super().observe(feedback)
         end, known = feedback.outcome.end, feedback.outcome.final is None
         self._ahead = feedback.table.final_law(end) if known else None
         self._logits = feedback.scores.logits[end] if known else None
+        return learnt
 
     def _plant(self, growing: Growing, dice: Dice, context: Context) -> None:
         """Add the roots, so that they are scored together with node 0."""

@@ -1,10 +1,10 @@
 """The decision model of DynaSD: will the token that came from this law be kept?
 
-An MLP on the drafter's last hidden state (after the last norm), hidden sizes 512 and 256, ReLU,
-sigmoid; its value estimates min(1, p(x) / q(x)). One file per pair of target and drafter.
+An MLP on the drafter's last hidden state (after the last norm), ReLU, sigmoid; its value estimates
+min(1, p(x) / q(x)). One file per pair of target and drafter.
 
-Lu et al., arXiv 2409.10644; the sizes are those of the released code for a draft model of width
-768, kept for any width.
+Lu et al., arXiv 2409.10644; the sizes are those of the released code, which has one for a draft
+model of width 768 and one for width 2,048: the larger is taken from there on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.heads.files import read_tensors
 from core.trace import ModelCard
 
 FOLDER = Path(__file__).parents[2] / "assets" / "weights"
-_SIZES = (512, 256)
+_WIDE = 2048
 _MOST_BYTES = 64 * 2**20
 
 
@@ -29,7 +29,7 @@ class DecisionModel(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        first, second = _SIZES
+        first, second = (1024, 512) if width >= _WIDE else (512, 256)
         self.layers = nn.Sequential(
             nn.Linear(width, first),
             nn.ReLU(),

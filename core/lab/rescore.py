@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.drafters.choice import DraftModelConfig, draft_opener
+from core.drafters.choice import DrafterConfig
 from core.drafters.ranking import RankingConfig
+from core.drafters.source import Source
 from core.host import floats, int_rows
 from core.laws import RAW, Law
-from core.models.base import Session
-from core.registry import Models, get
+from core.registry import get
 from core.run import Engine
 from core.trace import ModelCard, Trace
 from core.tree import DraftTree
@@ -79,7 +79,7 @@ def rescore(engine: Engine, trace: Trace, index: int, node: int, law: Law | None
     spot = place(trace, index, node)
     models = asked(engine, trace)
     check_tokens(spot, models)
-    target, draft = _logits(engine, trace, spot)
+    target, draft = _logits(engine, spot, _source(engine, trace, index, node))
     used = law or law_of(trace)
     p = used(target)[0].cpu()
     q = None if draft is None else _draft_law(trace, law)(draft)[0].cpu()
@@ -158,22 +158,27 @@ def check_tokens(spot: Place, models: Sequence[ModelCard]) -> None:
             )
 
 
-def _logits(engine: Engine, trace: Trace, spot: Place) -> tuple[Tensor, Tensor | None]:
+def _logits(engine: Engine, spot: Place, source: Source | None) -> tuple[Tensor, Tensor | None]:
     """Return logits (1, V) of the target after the node, and of the drafter where there is one."""
     chain = DraftTree(tuple(spot.chain), tuple(range(-1, len(spot.chain) - 1)))
     session = engine.target.open(spot.text)
-    target = session.score(chain).logits[-1:]
+    scores = session.score(chain, 0, source.taps if source else ())
     session.keep([])  # the text stays, as a part of the target that drafts finds it
-    drafter = _drafter(engine, trace, spot.text, session)
-    return target, None if drafter is None else drafter.score(chain).logits[-1:].to(target.device)
+    target = scores.logits[-1:]
+    if source is None:
+        return target, None
+    drafter = source.opened(spot.text, spot.chain[0], session, scores.features)
+    return target, drafter.score(chain).logits[-1:].to(target.device)
 
 
-def _drafter(engine: Engine, trace: Trace, text: Sequence[int], target: Session) -> Session | None:
+def _source(engine: Engine, trace: Trace, index: int, node: int) -> Source | None:
+    """Return what the first draft after a node came from; None for a method without draft laws."""
     config = get(trace.method).configure(trace.config)
-    if not isinstance(config, DraftModelConfig):
+    if not isinstance(config, DrafterConfig):
         return None
-    opener, _ = draft_opener(config, Models(engine.target, engine.draft, engine.text.ends))
-    return opener(text, target)
+    nodes = trace.rounds[index].nodes
+    names = (n for p, n in zip(nodes.parent, nodes.source, strict=True) if p == node)
+    return config.source_named(next(names, ""), engine.models)
 
 
 def law_of(trace: Trace) -> Law:
@@ -188,7 +193,7 @@ def _draft_law(trace: Trace, law: Law | None) -> Law:
     config = get(trace.method).configure(trace.config)
     if isinstance(config, RankingConfig):
         return replace(law_of(trace), temperature=config.temperature)
-    own = config.draft_temperature if isinstance(config, DraftModelConfig) else None
+    own = config.draft_temperature if isinstance(config, DrafterConfig) else None
     return law_of(trace) if own is None else replace(law_of(trace), temperature=own)
 
 

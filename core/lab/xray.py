@@ -15,14 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.dice import Dice, SeededDice
-from core.drafters.choice import draft_opener
 from core.lab.drafting import draft_law, drafting, policies
 from core.lab.growing import DraftScores, Path, Tree, grow
 from core.lab.luck import SharedLuck
 from core.lab.rescore import Place, asked, check_tokens, law_of, place
 from core.lab.union import Node, Union
 from core.models.base import Scores
-from core.registry import Models
 from core.run import Engine
 from core.trace import Trace
 from core.tree import DraftTree, Sampling
@@ -101,11 +99,12 @@ def xray(engine: Engine, trace: Trace, index: int, budget: int) -> Xray:
     config, own = drafting(engine, trace)
     law = law_of(trace)
     session = engine.target.open(spot.text)
-    session.score(DraftTree.root(spot.chain[0]))
+    source = config.source(engine.models)
+    states = session.score(DraftTree.root(spot.chain[0]), 0, source.taps).features
     session.keep([])  # the text stays, as a part of the target that drafts finds it
-    opener, _ = draft_opener(config, Models(engine.target, engine.draft, engine.text.ends))
-    scores = DraftScores(opener(spot.text, session), spot.chain[0], draft_law(config, law))
-    shared, is_measured = policies(engine, config, scores.law, budget)
+    drafter = source.opened(spot.text, spot.chain[0], session, states)
+    scores = DraftScores(drafter, spot.chain[0], draft_law(config, law))
+    shared, is_measured = policies(engine, config, law, budget)
     limit = min(budget, _room(engine, spot))
     position = len(spot.text) + 1
     dice = SeededDice(trace.sampling.seed).at(trace.rounds[index].sequence)

@@ -1,98 +1,72 @@
-"""`python -m core.measure acceptance`: how often the first, second ... child of a node stays.
-
-Measures one target, drafter and temperature on a small set of prompts and writes a JSON file into
-the user's cache, where the method Sequoia finds it. With --times it also times the target for 1 to
-64 tokens at once and a forward of the drafter: let nothing else run then.
-"""
+"""`python -m core.measure acceptance` and `tune`: see `core.measure.arguments`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
-from core.dice import SeededDice
-from core.drafters.choice import DraftModelConfig, draft_opener, model_drafter
+import torch
+
+from core.drafters.choice import DraftModelConfig, model_drafter
 from core.engine import load_engine
 from core.laws import Law
-from core.measure.acceptance import Ranks, places, wide
+from core.measure.acceptance import wide
+from core.measure.arguments import parser
+from core.measure.count import Task, count
+from core.measure.kept import folder_of
 from core.measure.times import WIDTHS, measure
+from core.measure.tuned import this_machine, write_tuned
+from core.measure.tuning import Bench, Machine, Wish, table, tune
 from core.measured import Acceptance, Times, drafter_key, file_name, folders, write
+from core.methods import sequoia
+from core.models.devices import count_cores
 from core.models.errors import ModelError
-from core.registry import Models
+from core.registry import get
 from core.run import Engine
+from core.shapes.positional import best_trees
+from core.shapes.sequoia import published
 from core.train.prompts import prompts
+from core.tree import DraftTree
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(argv)
     try:
-        options.run(options)
+        (run if options.kind == "acceptance" else run_tune)(options)
     except (ValueError, ModelError) as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Stopped; nothing was written.", file=sys.stderr)
+        print("Stopped; give the same command again to go on.", file=sys.stderr)
         return 130
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m core.measure",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="WHAT")
-    made = kinds.add_parser("acceptance", help="acceptance by place, for Sequoia")
-    made.set_defaults(run=run)
-    made.add_argument("--drafter", choices=("skip", "exit", "model"), default="skip")
-    made.add_argument("--skip-layers", type=int, nargs="+", default=[12, 18], metavar="LAYER")
-    made.add_argument("--exit-layer", type=int, default=28, metavar="LAYER")
-    made.add_argument("--model", default="default", metavar="ID", help="the target")
-    made.add_argument("--draft", metavar="ID", help="second model, with --drafter model")
-    made.add_argument("--temperature", type=float, default=1.0, metavar="T", help="0 to 2")
-    made.add_argument("--children", type=_whole(1, 64), default=20, metavar="N", help="per node")
-    made.add_argument("--prompts", type=_whole(1, 160), default=16, metavar="N")
-    made.add_argument("--tokens", type=_whole(2, 2048), default=64, metavar="N", help="per prompt")
-    made.add_argument("--seed", type=int, default=0, metavar="S")
-    made.add_argument("--times", action="store_true", help="time the forwards too")
-    made.add_argument("--dtype", default="auto", metavar="TYPE")
-    made.add_argument("--device", default="auto", metavar="D")
-    made.add_argument("--threads", default="auto", metavar="N")
-    made.add_argument("--folder", type=Path, help="where to write (default: the user's cache)")
-    return parser
-
-
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def whole(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and low <= int(text) <= high):
-            raise argparse.ArgumentTypeError(f"it is {text!r}; allowed are {low} to {high}")
-        return int(text)
-
-    return whole
-
-
 def run(options: argparse.Namespace) -> None:
-    config = DraftModelConfig.model_validate(
-        {
-            "drafter": options.drafter,
-            "skip_layers": options.skip_layers,
-            "exit_layer": options.exit_layer,
-        }
-    )
-    law, texts = Law(round(options.temperature, 3)), prompts(options.prompts)
+    """Measure, write, and say what it means; raise ValueError with one sentence."""
+    config = _configured(options)
+    law = Law(round(options.temperature, 3))
+    task = Task(prompts(options.prompts), law, options.children, options.tokens, options.seed)
     engine = load_engine(
         options.model,
         options.draft,
         dtype=options.dtype,
         device=options.device,
         threads=options.threads,
+        progress=_Loading(),
     )
-    ranks = count(engine, config, law, texts, options)
+    config.source(engine.models)  # what cannot draft is told before anything is counted
+    ranks = count(
+        engine,
+        lambda: model_drafter(config, engine.models, wide(task.children)),
+        task,
+        folder_of(_settings(engine, config, task)),
+        _say,
+        time.monotonic,
+    )
     card = engine.target.card
     found = Acceptance(
         target=card.id,
@@ -101,49 +75,75 @@ def run(options: argparse.Namespace) -> None:
         temperature=law.temperature,
         accepted=list(ranks.accepted),
         rejected=ranks.rejected,
-        prompts=len(texts),
-        seed=options.seed,
+        prompts=len(task.texts),
+        seed=task.seed,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         times=_times(engine, config) if options.times else None,
     )
-    folder = options.folder or folders()[0]
-    path = folder / file_name(found.target, found.drafter, found.temperature)
+    path = (options.folder or folders()[0]) / file_name(
+        found.target, found.drafter, found.temperature
+    )
     write(found, path)
+    print("\n".join(_summary(found, config)))
     print(f"wrote {path}")
 
 
-def count(
-    engine: Engine,
-    config: DraftModelConfig,
-    law: Law,
-    texts: Sequence[str],
-    options: argparse.Namespace,
-) -> Ranks:
-    """Return the counts over all `texts`, told as they grow."""
-    models, found = Models(engine.target, engine.draft), list[int | None]()
-    for number, text in enumerate(texts):
-        drafter = model_drafter(config, models, wide(options.children))
-        dice, ids = (
-            SeededDice(options.seed).at("acceptance", number),
-            engine.text.encode(text, True),
-        )
-        ends = engine.text.ends
-        found += places(ids, engine.target, drafter, law, options.tokens, ends, dice)
-        ranks = Ranks.of(found, options.children)
-        shares = " ".join(f"{hits / max(1, len(found)):.3f}" for hits in ranks.accepted[:4])
-        print(
-            f"{number + 1} of {len(texts)} prompts, {len(found):,} nodes: {shares} ..., "
-            f"none {ranks.rejected / max(1, len(found)):.3f}",
-            file=sys.stderr,
-        )
-    return Ranks.of(found, options.children)
+def run_tune(options: argparse.Namespace) -> None:
+    """Measure what suits this machine, write and say it; raise ValueError with one sentence."""
+    law = Law(round(options.temperature, 3))
+    engine = load_engine(
+        options.model,
+        options.draft,
+        dtype=options.dtype,
+        device=options.device,
+        progress=_Loading(),
+    )
+    most = options.threads or count_cores()
+    machine = Machine(
+        this_machine(),
+        range(1, most + 1),
+        torch.set_num_threads,
+        time.perf_counter,
+        lambda: datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    ids = engine.text.encode(" ".join(prompts(8)), True)
+    texts = prompts(options.prompts) if options.prompts else []
+    wish = Wish(law, options.drafters, texts, options.seed)
+    found = tune(Bench(engine, machine, wish, _say), ids)
+    path = write_tuned(found)
+    print("\n".join(table(found, options.model, options.draft)))
+    print(f"wrote {path}")
+
+
+def _configured(options: argparse.Namespace) -> sequoia.Config:
+    """Return the settings of the method that will use the numbers, with this drafter."""
+    if options.drafter != "model" and options.draft is not None:
+        raise ValueError("A second model drafts with --drafter model: --draft ID alone does not.")
+    names = ("drafter", "skip_layers", "exit_layer", "weights")
+    config = get("sequoia").configure({name: getattr(options, name) for name in names})
+    assert isinstance(config, sequoia.Config)
+    return config
+
+
+def _settings(
+    engine: Engine, config: DraftModelConfig, task: Task
+) -> list[str | int | float | None]:
+    """Return everything that the counts depend on, but for how many prompts there are."""
+    cards = [engine.target.card, *([engine.draft.card] if engine.draft else [])]
+    models = [part for card in cards for part in (card.id, card.revision, card.dtype)]
+    numbers = (task.law.temperature, task.children, task.tokens, task.seed)
+    return [*models, config.drafter_name, *numbers]
 
 
 def _times(engine: Engine, config: DraftModelConfig) -> Times:
     """Return what forwards take after a text of ordinary length."""
+    _say(f"timing the target for 1 to {WIDTHS[-1]} tokens, and the drafter")
     ids = engine.text.encode(" ".join(prompts(8)), True)
     target = engine.target.open(ids[:-1])
-    drafter = draft_opener(config, Models(engine.target, engine.draft))[0](ids[:-1], target)
+    source = config.source(engine.models)
+    states = target.score(DraftTree.root(ids[-1]), 0, source.taps).features
+    target.keep(())
+    drafter = source.opened(ids[:-1], ids[-1], target, states)
     costs = measure(target, drafter, ids[-1], time.perf_counter)
     return Times(
         widths=list(WIDTHS),
@@ -152,6 +152,46 @@ def _times(engine: Engine, config: DraftModelConfig) -> Times:
         processor=engine.environment.processor,
         threads=engine.environment.threads,
     )
+
+
+def _summary(found: Acceptance, config: sequoia.Config) -> list[str]:
+    """Return what was found, and what Sequoia makes of it."""
+    shares = " ".join(f"{share:.3f}" for share in found.vector[:6])
+    nodes, levels = config.budget + 1, config.depth + 1
+    own, paper = (
+        best_trees(each, nodes, levels).value(nodes, levels) for each in (found.vector, published())
+    )
+    lines = [
+        f"{found.counted:,} nodes: child 1, 2 ... stays with {shares}"
+        f"{' ...' if len(found.vector) > 6 else ''}, none with "
+        f"{found.rejected / found.counted:.3f}",
+        f"Sequoia's best tree of {config.budget} nodes: {own:.2f} tokens a round expected "
+        f"({paper:.2f} by the paper's vector)",
+    ]
+    if found.times is not None:
+        costs = ", ".join(f"{n}: {ms:.0f}" for n, ms in _costs(found.times))
+        lines.append(f"ms for so many tokens: {costs}; a draft step {found.times.draft_ms:.0f}")
+    return lines
+
+
+def _costs(times: Times) -> list[tuple[int, float]]:
+    return list(zip(times.widths, times.verify_ms, strict=True))
+
+
+class _Loading:
+    """Tells what is loaded, a sentence once. Called as `core.models.sources.Progress`."""
+
+    def __init__(self) -> None:
+        self._told = ""
+
+    def __call__(self, done: int, total: int, words: str) -> None:
+        if words != self._told:
+            self._told = words
+            _say(words)
+
+
+def _say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

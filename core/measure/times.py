@@ -35,8 +35,19 @@ def measure(
     """Return the costs after the text of both sessions, which must hold at least one more token for
     each width.
     """
-    verify = [_median_ms(target, _chain(token, width), clock, repeats) for width in widths]
-    return Costs(tuple(verify), _median_ms(drafter, _chain(token, 1), clock, repeats))
+    verify = verify_times(target, token, clock, widths, repeats)
+    return Costs(verify, _median_ms(drafter, _chain(token, 1), clock, repeats))
+
+
+def verify_times(
+    target: Session,
+    token: int,
+    clock: Clock,
+    widths: Sequence[int] = WIDTHS,
+    repeats: int = 9,
+) -> tuple[float, ...]:
+    """Return the target's milliseconds for each of the widths, after its text."""
+    return tuple(_median_ms(target, _chain(token, width), clock, repeats) for width in widths)
 
 
 def _chain(token: int, length: int) -> DraftTree:

@@ -23,7 +23,8 @@ its default of 5; an alphabet of 40 is the best of the sizes that it tried. Ours
 `importance` selects in proportion to p/q, the textbook's weights, instead. Their p_I goes through
 all tuples of drafts in the alphabet, which may have up to 500 tokens for two drafts, 62 for three,
 22 for four. The paper draws all drafts from one model, at temperatures of 1.2 to 2.4 for a target
-at 1; here it is 1.2 unless said otherwise. The number of drafts and their length are ours.
+at 1; here it is 1.2 unless said otherwise, and at most 2. The number of drafts and their length are
+ours.
 """
 
 from collections.abc import Mapping
@@ -41,7 +42,7 @@ from core.verify.selection_plan import largest_alphabet, too_many
 
 
 class Config(DraftModelConfig):
-    only_with: ClassVar[Mapping[str, tuple[str, str]]] = {
+    only_with: ClassVar[Mapping[str, tuple[str, ...]]] = {
         **DraftModelConfig.only_with,
         "free": ("selection", "linear"),
     }
@@ -88,19 +89,23 @@ class Config(DraftModelConfig):
     def most_nodes(self) -> int:
         return self.drafts * self.length
 
+    @property
+    def way(self) -> Selection:
+        """Return how one of the drafts is selected."""
+        return Selection(self.free, self.alphabet, self.selection)
+
 
 @method(
     "canonical_decomposition",
     name="Canonical decomposition",
     paper="Khisti et al. 2025",
     url="https://arxiv.org/abs/2410.18234",
-    year=2024,
-    family="multi-draft verification",
+    year=2025,
+    family="independent drafting",
     lossless=True,
     config=Config,
     toy={"drafts": 2, "length": 1, "drafter": "model"},
 )
 def build(config: Config, models: Models) -> Decoder:
     shape = Sequences(config.drafts, config.length)
-    selection = Selection(config.free, config.alphabet, config.selection)
-    return Decoder(model_drafter(config, models, shape), CanonicalDecomposition(selection))
+    return Decoder(model_drafter(config, models, shape), CanonicalDecomposition(config.way))

@@ -15,8 +15,13 @@ Lu, Zeng, Ma, Yu, Levorato: Improving Multi-candidate Speculative Decoding, arXi
 (2, 4, 4, 1, 1) and (2, 4, 3, 1, 1). The decision model reads the drafter's last hidden state of the
 law that a token came from, and drafting goes on while any strand scores above the threshold (0.4).
 It is trained here on our own drafts (`python -m core.train decision`), for one pair of target and
-drafter at a time; `stop` "never" drafts without it. Deviation: our verify call scores the last
-token of the text once more, since the loop keeps one row per node.
+drafter at a time; `stop` "never" drafts without it.
+
+Deviations: our verify call scores the last token of the text once more, since the loop keeps one
+row per node. The released code makes the mask of the largest tree once and cuts its upper left
+block; ours makes the mask of the tree that was drafted, which is the same block. It can also train
+on the entropy and the ten largest probabilities, or on hard labels; neither is built. Its label is
+min(1, p(x) / q(x)) of ten drawn tokens, ours their mean over all tokens.
 """
 
 from collections.abc import Mapping
@@ -25,7 +30,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from core.decode import Decoder
-from core.drafters.choice import DraftModelConfig, draft_opener
+from core.drafters.choice import DraftModelConfig
 from core.drafters.strands import StrandDrafter
 from core.heads.decision import find_decision
 from core.models.base import FINAL
@@ -37,7 +42,7 @@ from core.verify.longest import LongestStrand
 
 
 class Config(DraftModelConfig):
-    only_with: ClassVar[Mapping[str, tuple[str, str]]] = {
+    only_with: ClassVar[Mapping[str, tuple[str, ...]]] = {
         **DraftModelConfig.only_with,
         "threshold": ("stop", "decision"),
     }
@@ -76,15 +81,14 @@ class Config(DraftModelConfig):
     toy={"tree": [2, 1], "drafter": "model", "stop": "never"},
 )
 def build(config: Config, models: Models) -> Decoder:
-    opener, source = draft_opener(config, models)
+    source = config.source(models)
     stops, taps = [], ()
     if config.stop == "decision":
-        model = find_decision(models.target.card, config.drafter_name)
+        model = find_decision(models.target.card, config.own_name)
         stops, taps = [DecisionStop(model, config.threshold)], (FINAL,)
     drafter = StrandDrafter(
-        opener,
-        Levels(config.tree),
         source,
+        Levels(config.tree),
         stops,
         taps,
         config.draft_temperature,

@@ -12,12 +12,12 @@ text put right (the threshold loop goes on while a value is at least C, and the 
 from the uniform law).
 
 The paper's trees have 64 nodes (heap) and up to 768 (threshold .001), for targets that are a
-hundred to a thousand times their drafter. Here the default is 16 nodes: verifying with a small
-target on a CPU gets dear with the width, and the default drafter is most of the target. The
-threshold is one over the budget where none is given, as the paper has it. The paper drafts at
-temperature .6 whatever the target's is: set the draft temperature for that; left empty it is the
-target's. The depth-first order of nodes, which makes the
-paper's masks sparse in blocks, is not built.
+hundred to a thousand times their drafter. Here the default is 16 nodes and 256 the most: verifying
+with a small target on a CPU gets dear with the width, and the default drafter is most of the
+target. The threshold is one over the budget where none is given, as the paper has it. The paper
+drafts at temperature .6 whatever the target's is: set the draft temperature for that; left empty it
+is the target's. The depth-first order of nodes, which makes the paper's masks sparse in blocks, is
+not built.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ from core.verify.rejection import RecursiveRejection
 
 
 class Config(DraftModelConfig):
-    only_with: ClassVar[Mapping[str, tuple[str, str]]] = {
+    only_with: ClassVar[Mapping[str, tuple[str, ...]]] = {
         **DraftModelConfig.only_with,
         "threshold": ("variant", "threshold"),
     }

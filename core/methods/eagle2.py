@@ -10,10 +10,12 @@ takes x out of R.
 Li, Wei, Zhang, Zhang: EAGLE-2: Faster Inference of Language Models with Dynamic Draft Trees, EMNLP
 2024, arXiv 2406.16858. EAGLE-3 grows the same tree.
 
-This is the paper's tree over any drafter; its drafter, a head on the target's features, comes in a
-later version. The paper has k 10, N 60 (50 and 48 for larger targets) and depth 6. That is far too
-wide for a few CPU cores: the defaults k 8, N 32, depth 4 are those of a script in the released
-program. Laws that rank candidates are not scaled by temperature, as released.
+This is the paper's tree over any drafter; its own is EAGLE-1's head, unchanged: `drafter eagle`.
+The paper has k 10, N 60 (50 and 48 for larger targets) and depth 6; the released program has depth
+7, and 5 where it is evaluated. That is far too wide for a few CPU cores: the defaults k 8, N 32,
+depth 4 are those of a script in that program. Laws that rank candidates are not scaled by
+temperature, as released. Two settings of the program are not here: it can choose N by timing its
+target at 40 to 60 nodes, with weights made for large GPUs, and it never reads its `threshold`.
 """
 
 from pydantic import Field

@@ -6,7 +6,8 @@ Decoding, arXiv 2502.18779, ICLR 2025. The paper finds the largest acceptance th
 reach, as a minimum over sets of tokens, and a way of drafting for which that is easy to reach. No
 code was published. The rule here is the simplest that attains the optimum; the paper's own steps
 for drafts without replacement were not available, so that its bounds are computed by a formula of
-ours (`core.bounds.race`), checked against a linear program.
+ours (`core.bounds.race`), checked against a linear program. With two drafts the acceptance is that
+of SpecHub, with one that of speculative sampling.
 
 Three drafts per node are the paper's. Every node gets as many, over a set number of levels: how the
 paper spreads drafts over a tree was not available. The two levels, 12 nodes, are ours.

@@ -14,8 +14,9 @@ github.com/Infini-AI-Lab/Sequoia.
 The acceptance is that of this target, drafter and temperature, or of the nearest temperature, where
 it was measured: by `python -m core.measure acceptance`, or with the default model and drafters,
 where it comes along. Else the vector of the paper's code stands in, and the record says so. The
-paper's trees have 64 to 768 nodes for targets on large GPUs; the default here is 16. With measured
-times, nodes and levels are the best ones within the given bounds; without, the bounds themselves.
+paper's trees have 64 to 768 nodes for targets on large GPUs; the default here is 16, and 256 the
+most. With times (`--times` of that command), nodes and levels are the best ones within the given
+bounds; without, the bounds themselves.
 The acceptance is measured at the first drafted level: a drafter that is part of the target does
 worse at deeper ones, so that the expectation is on the high side.
 """
@@ -37,7 +38,7 @@ from core.measured import Times, drafter_key, find
 from core.reduce import six_digits
 from core.registry import Models, method
 from core.shapes.positional import best_trees, choose
-from core.shapes.sequoia import MAX_NODES, PUBLISHED_NODES, Sequoia, published
+from core.shapes.sequoia import DEPTH, MAX_NODES, PUBLISHED_NODES, Sequoia, published
 from core.verify.rejection import RecursiveRejection
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -47,7 +48,7 @@ class Config(DraftModelConfig):
     budget: int = Field(
         16, title="Node budget", description="Most tokens drafted per round", ge=1, le=MAX_NODES
     )
-    depth: int = Field(6, title="Depth", description="Most tokens on a path", ge=1, le=32)
+    depth: int = Field(DEPTH, title="Depth", description="Most tokens on a path", ge=1, le=32)
     fit: bool = Field(
         True,
         title="Fit to times",
@@ -127,7 +128,7 @@ def _evidence(config: Config, models: Models, temperature: float) -> _Evidence:
         found.is_same and alike,
         numbers.temperature,
         numbers.counted,
-        numbers.times,
+        found.times,
     )
 
 

@@ -13,7 +13,8 @@ Sun et al.: SpecTr: Fast Speculative Decoding via Optimal Transport, NeurIPS 202
 No code was published. 8 drafts of 4 tokens are one of the paper's settings; 8 of 8 is its fastest.
 The paper runs the drafts as a batch; here they are merged into one tree, which holds the same
 tokens and scores once what they share. The bundles are ours. The drafter is chosen as in
-speculative sampling.
+speculative sampling. What a whole plan does is recorded under rule "transport" alone, with K-SEQ
+beside it: for rule "k_seq" it would cost a linear program at every node.
 """
 
 from typing import Literal

@@ -8,7 +8,7 @@ from inspect import cleandoc
 from typing import Literal, NamedTuple
 
 from core.metrics.ratio import Ratio
-from core.metrics.rounds import offered, passed, prompt_passes, round_ms, tests_made
+from core.metrics.rounds import kept_tests, offered, prompt_passes, round_ms, tests_reached
 from core.trace import Round, Trace
 
 Unit = Literal["tokens", "share", "times", "ms", "per second"]
@@ -100,11 +100,14 @@ def accepted_length_with_bonus(trace: Trace) -> Ratio:
 
 
 def acceptance_rate(trace: Trace) -> Ratio:
-    """Draft tokens that passed their accept test / accept tests made.
+    """Draft tokens kept / draft tokens tested, of those that follow what was kept.
 
-    Tokens after the first rejection are not tested, so they do not count.
+    Tokens behind one that was not kept do not count: most rules do not test them. Block
+    verification and DynaSD throw a dart at every token and decide by all of them; without those
+    behind the first token lost their rates compare with those of rules that go token by token. A
+    token kept against its own dart counts as kept.
     """
-    return _all(trace, lambda r: len(passed(r)), lambda r: len(tests_made(r)))
+    return _all(trace, lambda r: len(kept_tests(r)), lambda r: len(tests_reached(r)))
 
 
 def draft_efficiency(trace: Trace) -> Ratio:
@@ -122,6 +125,15 @@ def draft_efficiency_by_round(trace: Trace) -> Ratio:
     Each such round counts once, however much it drafted.
     """
     return _all(trace, lambda r: _accepted(r) / max(r.drafted, 1), _drafting)
+
+
+def depth_efficiency(trace: Trace) -> Ratio:
+    """Draft tokens accepted / depth of the draft, in rounds that drafted.
+
+    The acceptance rate that the code of MCSD and DynaSD prints: siblings do not count against it.
+    For a chain it is the draft efficiency.
+    """
+    return _all(trace, _accepted, lambda r: r.max_depth)
 
 
 def wasted_drafts(trace: Trace) -> Ratio:
@@ -154,11 +166,12 @@ def overlap(trace: Trace) -> Ratio:
     """The mean of the sum of min(p, q) over the places where a token was tested.
 
     The alpha of theory: acceptance without the luck of the dice. A place counts once, however many
-    siblings were tested there. Places where either law is unknown do not count.
+    siblings were tested there; one behind a token that was not kept does not. Places where either
+    law is unknown do not count.
     """
 
     def overlaps(r: Round) -> list[float]:
-        places = sorted({r.nodes.parent[node] for node in tests_made(r)})
+        places = sorted({r.nodes.parent[node] for node in tests_reached(r)})
         return [x for place in places if (x := r.scalars.overlap[place]) is not None]
 
     return _all(trace, lambda r: math.fsum(overlaps(r)), lambda r: len(overlaps(r)))
@@ -263,6 +276,7 @@ METRICS: dict[str, Metric] = {
     "draft_efficiency_by_round": _metric(
         "Draft efficiency, mean of rounds", draft_efficiency_by_round, "share"
     ),
+    "depth_efficiency": _metric("Depth efficiency", depth_efficiency, "share"),
     "wasted_drafts": _metric("Wasted drafts", wasted_drafts, "share"),
     "marginal_acceptance": _metric("Marginal acceptance", marginal_acceptance, "share"),
     "overlap": _metric("Overlap of the laws", overlap, "share"),

@@ -69,7 +69,19 @@ def round_ms(r: Round) -> float:
     return r.cost.draft_ms + r.cost.verify_ms + r.cost.accept_ms
 
 
-def passed(r: Round) -> list[int]:
-    """Return the accepted nodes that were tested: some methods keep a node without a test."""
+def tests_reached(r: Round) -> list[int]:
+    """Return the node of each accept test whose node follows the text that was kept, in order.
+
+    Rules that go token by token make no other tests. Block verification and the longest strand also
+    test what follows a token that is not kept: such a test decides about a text that never was.
+    """
+    path = {0, *r.outcome.accepted}
+    return [node for node in tests_made(r) if r.nodes.parent[node] in path]
+
+
+def kept_tests(r: Round) -> list[int]:
+    """Return the accepted nodes that were tested: some methods keep a node without a test, and some
+    keep one although its own test failed.
+    """
     tested = set(tests_made(r))
     return [node for node in r.outcome.accepted if node in tested]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.metrics.ratio import Ratio, wilson
-from core.metrics.rounds import depths, offered, passed, tests_made
+from core.metrics.rounds import depths, kept_tests, offered, tests_reached
 from core.trace import Round, Trace
 
 Given = Literal["previous", "offered", "drafting"]
@@ -81,7 +81,7 @@ def _last_try(r: Round, given: Given, deepest: int) -> int:
 
 
 def acceptance_by_position(trace: Trace, width: int = 1) -> list[Stretch]:
-    """Return draft tokens that passed their test / accept tests made, by place in the text.
+    """Return draft tokens kept / draft tokens tested as in `acceptance_rate`, by place in the text.
 
     Positions count prompt and answer from 0 and are grouped in stretches of `width`, the first of
     which begins where the answer does; stretches without a test are left out. Raises ValueError
@@ -90,8 +90,8 @@ def acceptance_by_position(trace: Trace, width: int = 1) -> list[Stretch]:
     if width < 1:
         raise ValueError(f"The width of a stretch is {width}; it must be at least 1.")
     start = min((r.prefix_length for r in trace.rounds), default=0)
-    accepted = [_per_stretch(r, passed(r), start, width) for r in trace.rounds]
-    tested = [_per_stretch(r, tests_made(r), start, width) for r in trace.rounds]
+    accepted = [_per_stretch(r, kept_tests(r), start, width) for r in trace.rounds]
+    tested = [_per_stretch(r, tests_reached(r), start, width) for r in trace.rounds]
     return [
         Stretch(
             start + i * width,

@@ -24,13 +24,14 @@ class Scores:
 
     `features` {tap: (m + n, D)}: hidden states after `tap` layers (0 = embedding, FINAL = after the
     last norm) of the m fed tokens that ran with the tree, then of its n nodes. `ran` and `reused`
-    count sublayers.
+    count sublayers; `forwards` is 0 where an earlier forward had the answer already.
     """
 
     logits: Tensor
     features: dict[int, Tensor] = field(default_factory=lambda: dict[int, Tensor]())
     ran: int = 0
     reused: int = 0
+    forwards: int = 1
 
 
 class Session(Protocol):

@@ -7,7 +7,7 @@ goes on, so that no prefix is ever computed twice. Knows no tokenizer, no law an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -21,6 +21,8 @@ from core.models.cache import TreeCache
 from core.models.families import FULL, Window, anatomy, check, layer_kinds, windows
 from core.trace import ModelCard
 from core.tree import DraftTree, Resume
+
+Read = Callable[[Tensor], Tensor]  # states (1, n, D) after the last layer -> logits (1, n, V)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,11 @@ class HFModel:
     @property
     def card(self) -> ModelCard:
         return self._card
+
+    @property
+    def model(self) -> PreTrainedModel:
+        """Return the weights; trained heads share embedding and head with them."""
+        return self._model
 
     def open(self, token_ids: Sequence[int] = ()) -> HFSession:
         size = self._card.vocabulary_size
@@ -110,9 +117,10 @@ class HFSession:
         taps: Sequence[int] = (),
         resume: Resume | None = None,
         plan: Plan | None = None,
+        read: Read | None = None,
     ) -> Scores:
         """Run nodes from `start` on, with `plan` only its sublayers, with `resume` only what is not
-        computed yet.
+        computed yet, with `read` another way from the last layer's states to logits.
 
         Raises ValueError when earlier nodes were not scored, the deepest node lies beyond the
         context, or the request makes no sense (see `_check_part`).
@@ -128,17 +136,18 @@ class HFSession:
         ids = torch.tensor([[*fed, *tree.tokens[start:]]], device=self._device)
         shared = self._pass(tree, start, len(fed))
         rows = len(tree) - start
-        if self.anatomy is None and not (taps or resume or plan):
+        if self.anatomy is None and not (taps or resume or plan or read):
             scores = Scores(run_whole(self.model, ids, shared, rows))
         else:
             pieces = self._pieces()
             run = _Run(pieces, plan or Plan.full(pieces.num_layers), frozenset(taps))
-            hidden, first = run.embed(ids, shared), 0
-            if resume is not None:
+            if resume is None:
+                hidden, first = run.embed(ids, shared), 0
+            else:
                 hidden, first = self._resumed(run, tree, ids, resume), resume.layer
                 shared = self._pass(tree, start, 0)
             hidden = run.blocks(first, run.pieces.num_layers, hidden, shared)
-            scores = run.finish(hidden, rows, reused=2 * first)
+            scores = run.finish(hidden, rows, 2 * first, read)
         self._committed += len(fed)
         self._fed = self._fed if start else []
         self._scored = len(tree)
@@ -272,10 +281,12 @@ class _Run:
             self._ran += self._plan.attention[layer] + self._plan.mlp[layer]
         return hidden
 
-    def finish(self, hidden: Tensor, rows: int, reused: int) -> Scores:
-        """Apply norm and head to the last `rows` rows."""
+    def finish(self, hidden: Tensor, rows: int, reused: int, read: Read | None) -> Scores:
+        """Apply `read` to the last `rows` rows, or norm and head where it is None."""
         if self.pieces.num_layers in self._taps:
             self._features[self.pieces.num_layers] = hidden[0]
+        if read is not None:
+            return Scores(read(hidden[:, -rows:])[0], self._features, self._ran, reused)
         hidden = self.pieces.norm(hidden if FINAL in self._taps else hidden[:, -rows:])
         if FINAL in self._taps:
             self._features[FINAL] = hidden[0]

@@ -71,51 +71,72 @@ class LeanLlama(LlamaLike):
     def __init__(self, model: PreTrainedModel) -> None:
         super().__init__(model)
         config = model.config
+        self.dtype = model.dtype
         self._heads = int(config.num_attention_heads)
-        self._groups = int(config.num_key_value_heads)
-        self._head_dim = int(getattr(config, "head_dim", None) or config.hidden_size // self._heads)
+        self.groups = int(config.num_key_value_heads)
+        self.head_dim = int(getattr(config, "head_dim", None) or config.hidden_size // self._heads)
+        self.fold = self._heads // self.groups  # query heads that share keys
         self._eps = float(config.rms_norm_eps)
         self._lean = [_fused(block.module) for block in self._blocks]
 
     def prepare(self, hidden: Tensor, shared: Pass) -> Pass:
-        """Lay out cosines and signed sines (T, 1, D), so that a roll by half a head rotates, and
-        fold the mask.
-        """
+        """Lay out the rotations, and fold the mask."""
         shared = super().prepare(hidden, shared)
-        cos, sin = (part[0, :, None] for part in cast(Rotary, shared.rotary))
-        half = sin.shape[-1] // 2
-        signed = torch.cat([-sin[..., :half], sin[..., half:]], dim=-1)
-        fold = self._heads // self._groups
-        folded = None if shared.mask is None else shared.mask.repeat(1, 1, fold, 1)
-        return replace(shared, rotary=(cos, signed), folded=folded)
+        folded = None if shared.mask is None else shared.mask.repeat(1, 1, self.fold, 1)
+        return replace(shared, rotary=_signed(cast(Rotary, shared.rotary)), folded=folded)
+
+    def turns(self, hidden: Tensor, positions: Tensor) -> Rotary:
+        """Return cosines and signed sines (T, 1, D) of `positions` (T,), for `projected`."""
+        return _signed(self._rotary(hidden[None], positions[None]))
+
+    def projected(
+        self, layer: int, hidden: Tensor, cos: Tensor, sin: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries (T, H, D), keys and values (T, G, D) of states (T, hidden size), turned to
+        their positions.
+        """
+        weights, size = self._lean[layer], self.head_dim
+        normed = F.rms_norm(hidden, (hidden.shape[-1],), weights.norm, self._eps)
+        mixed = F.linear(normed, weights.qkv, weights.qkv_bias).view(len(hidden), -1, size)
+        turned, values = mixed[:, : -self.groups], mixed[:, -self.groups :]
+        turned = torch.addcmul(turned * cos, turned.roll(size // 2, dims=-1), sin)
+        return turned[:, : self._heads], turned[:, self._heads :], values
+
+    def mixed(self, layer: int, heads: Tensor) -> Tensor:
+        """Return what the attention of a layer adds, from its heads' outputs side by side."""
+        return self._lean[layer].out(heads)
 
     def attend(self, layer: int, hidden: Tensor, shared: Pass) -> Tensor:
-        weights = self._lean[layer]
-        rows, size = hidden.shape[1], self._head_dim
-        normed = F.rms_norm(hidden[0], (hidden.shape[-1],), weights.norm, self._eps)
-        mixed = F.linear(normed, weights.qkv, weights.qkv_bias).view(rows, -1, size)
-        turned, values = mixed[:, : -self._groups], mixed[:, -self._groups :]
-        cos, sin = cast(Rotary, shared.rotary)
-        turned = torch.addcmul(turned * cos, turned.roll(size // 2, dims=-1), sin)
+        rows, size = hidden.shape[1], self.head_dim
+        queries, keys, values = self.projected(layer, hidden[0], *cast(Rotary, shared.rotary))
         keys, values = shared.cache.update(
-            turned[:, self._heads :].transpose(0, 1)[None], values.transpose(0, 1)[None], layer
+            keys.transpose(0, 1)[None], values.transpose(0, 1)[None], layer
         )
-        queries = turned[:, : self._heads].view(rows, self._groups, -1, size).permute(1, 2, 0, 3)
-        queries = queries.reshape(1, self._groups, -1, size)
+        queries = queries.view(rows, self.groups, -1, size).permute(1, 2, 0, 3)
+        queries = queries.reshape(1, self.groups, -1, size)
         causal = shared.mask is None and rows > 1
         if causal:
-            keys = keys.repeat_interleave(self._heads // self._groups, dim=1)
-            values = values.repeat_interleave(self._heads // self._groups, dim=1)
+            keys = keys.repeat_interleave(self.fold, dim=1)
+            values = values.repeat_interleave(self.fold, dim=1)
             queries = queries.view(1, self._heads, rows, size)
         out = F.scaled_dot_product_attention(queries, keys, values, shared.folded, is_causal=causal)
         out = out.view(self._heads, rows, size).transpose(0, 1).reshape(1, rows, -1)
-        return hidden + weights.out(out)
+        return hidden + self.mixed(layer, out)
 
     def transform(self, layer: int, hidden: Tensor) -> Tensor:
         weights = self._lean[layer]
         normed = F.rms_norm(hidden, (hidden.shape[-1],), weights.norm2, self._eps)
         gate, up = F.linear(normed, weights.gate_up, weights.gate_up_bias).chunk(2, dim=-1)
         return hidden + weights.down(F.silu(gate) * up)
+
+
+def _signed(rotary: Rotary) -> Rotary:
+    """Return cosines and sines as (T, 1, D), the first half of the sines negated: then a roll by
+    half a head rotates.
+    """
+    cos, sin = (part[0, :, None] for part in rotary)
+    half = sin.shape[-1] // 2
+    return cos, torch.cat([-sin[..., :half], sin[..., half:]], dim=-1)
 
 
 def _fused(layer: nn.Module) -> _Layer:

@@ -1,7 +1,8 @@
 """Models that are tables: a law per context, in float64, for tests that enumerate chance and for
 lessons.
 
-The same Session contract as the real one, with exact numbers and no weights.
+The same Session contract as the real one, with exact numbers and no weights. The hidden states of
+every layer are the laws.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class ToySession:
         self._model = model
         self._text = text
         self._tree: DraftTree | None = None
+        self._told = 0  # tokens of the text whose states were given
 
     @property
     def length(self) -> int:
@@ -75,15 +77,26 @@ class ToySession:
         if self.length + max(tree.depths) >= self.context:
             raise ValueError(f"the text would outgrow the model's context of {self.context} tokens")
         self._tree = tree
-        rows = [
-            self._model.law(self._text + tuple(tree.tokens[n] for n in tree.path(node))).log()
-            for node in range(start, len(tree))
-        ]
-        return Scores(torch.stack(rows))
+        rows = torch.stack(
+            [
+                self._model.law(self._text + tuple(tree.tokens[n] for n in tree.path(node)))
+                for node in range(start, len(tree))
+            ]
+        )
+        return Scores(rows.log(), self._states(rows, start, taps))
+
+    def _states(self, rows: Tensor, start: int, taps: Sequence[int]) -> dict[int, Tensor]:
+        """Return the laws themselves as hidden states: of text not told yet, then of the nodes."""
+        if not taps:
+            return {}
+        before = range(len(self._text) if start else self._told, len(self._text))
+        text = [self._model.law(self._text[: place + 1]) for place in before]
+        return dict.fromkeys(taps, torch.stack([*text, *rows]))
 
     def keep(self, path: Sequence[int]) -> None:
         if self._tree is None:
             raise ValueError("nothing was scored")
+        self._told = len(self._text) + len(path)
         self._text += tuple(self._tree.tokens[node] for node in path)
         self._tree = None
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from core.extras import LayersExtras
 from core.models.base import Scores, Session
-from core.models.hf import HFSession, Plan
+from core.models.hf import HFSession, Plan, Read
 from core.tree import DraftTree, Resume
 
 
@@ -51,20 +51,28 @@ class View:
 
     def open(self, target: Session) -> ViewSession:
         """Return a view of `target`, which must be a transformers session of a layered family."""
+        return ViewSession(*self.parts(target), self.exit_layer)
+
+    def parts(self, target: Session) -> tuple[HFSession, Plan]:
+        """Return the session that is shared and what runs of it. Errors as above."""
         if not isinstance(target, HFSession) or target.anatomy is None:
             raise ValueError(
                 "This target cannot draft with its own layers: choose a second model as drafter."
             )
-        return ViewSession(target, self.plan(target.anatomy.num_layers), self.exit_layer)
+        return target, self.plan(target.anatomy.num_layers)
 
 
 class ViewSession:
     """A session of a part of the target, on the target's cache."""
 
-    def __init__(self, target: HFSession, plan: Plan, exit_layer: int | None) -> None:
+    def __init__(
+        self, target: HFSession, plan: Plan, exit_layer: int | None, read: Read | None = None
+    ) -> None:
+        """`read`: another way from the last layer's states to logits than norm and head."""
         self._target = target
         self._plan = plan
         self._exit_layer = exit_layer
+        self._read = read
         self._states: list[Tensor] = []
 
     @property
@@ -85,10 +93,11 @@ class ViewSession:
         taps: Sequence[int] = (),
         resume: Resume | None = None,
     ) -> Scores:
-        if start == 0:
-            self._states = []
+        known = sum(map(len, self._states))
+        if start < known:
+            self._states = [torch.cat(self._states)[:start]] if start else []
         shared = self._plan.shared
-        scores = self._target.score(tree, start, (*taps, shared), resume, self._plan)
+        scores = self._target.score(tree, start, (*taps, shared), resume, self._plan, self._read)
         self._states.append(scores.features[shared])
         return scores
 

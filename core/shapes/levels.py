@@ -31,7 +31,7 @@ _DRAWING: dict[Sampling, Drawing] = {
     Sampling.DISTINCT: "distinct",
 }
 
-MAX_NODES = 256  # drafted in one round; more than any published tree
+MAX_NODES = 256  # drafted in one round; more than any published tree of this kind
 
 
 def node_count(widths: Sequence[int]) -> int:

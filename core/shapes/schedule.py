@@ -13,15 +13,19 @@ from core.shapes.levels import Levels
 from core.tree import Sampling
 
 LONGEST = 32
+_FIRST = 5  # tokens, where only a budget is given
 
 
 class Scheduled:
-    """Chains that begin with `length` tokens; a policy of this kind serves one sequence."""
+    """Chains that begin with `length` tokens and never have more than `longest`; a policy of this
+    kind serves one sequence.
+    """
 
     branches = False
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, longest: int = LONGEST) -> None:
         self._length = length
+        self._longest = longest
 
     @property
     def length(self) -> int:
@@ -37,7 +41,7 @@ class Scheduled:
     def observe(self, accepted: int, drafted: int) -> None:
         """Learn from a round; one that was cut short by the end of the text counts as it was."""
         whole = accepted == drafted
-        self._length = min(self._length + 2, LONGEST) if whole else max(self._length - 1, 1)
+        self._length = min(self._length + 2, self._longest) if whole else max(self._length - 1, 1)
 
 
 PARTS = (
@@ -46,6 +50,6 @@ PARTS = (
         "Chain by schedule",
         "A chain, two longer after a draft that was kept whole and one shorter after any other.",
         "transformers, assisted decoding",
-        Scheduled,
+        lambda budget: Scheduled(min(_FIRST, budget), budget),
     ),
 )

@@ -11,6 +11,7 @@ Chen et al.: Sequoia, arXiv 2402.12374.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from torch.nn.utils.rnn import pad_sequence
@@ -25,6 +26,7 @@ from core.shapes.positional import Plan, best_trees
 from core.tree import Sampling
 
 MAX_NODES = 256  # drafted in one round
+DEPTH = 6  # tokens on a path, where nothing else is asked for
 
 # nodes at which child 1, 2 ... stayed, of 667: the vector that comes with the paper's code
 PUBLISHED = (423, 72, 38, 15, 13, 10, 3, 2, 8, 3, 5, 3, 4, 2, 1, 2, 1, 2, 0, 2)
@@ -108,9 +110,12 @@ def published() -> tuple[float, ...]:
     return tuple(count / PUBLISHED_NODES for count in PUBLISHED)
 
 
-def planned(budget: int) -> Sequoia:
-    """Return the policy for at most `budget` nodes and the published acceptance."""
-    return Sequoia(best_trees(published(), budget + 1).plan(budget + 1, budget + 1))
+def planned(budget: int, acceptance: Sequence[float] | None = None) -> Sequoia:
+    """Return the policy for at most `budget` nodes, `DEPTH` deep; without `acceptance` by place for
+    the published one.
+    """
+    size, levels = budget + 1, DEPTH + 1
+    return Sequoia(best_trees(acceptance or published(), size, levels).plan(size, levels))
 
 
 PARTS = (

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
+
 from core.laws import RAW
 from core.parts import stop
 from core.shapes.base import Grown, Silent
@@ -14,8 +16,8 @@ from core.trace import Stop
 
 @dataclass(frozen=True, slots=True)
 class Confidence(Silent):
-    """Stop once the drafter gave the token it drew less than `threshold` (assisted decoding in
-    transformers: 0.4).
+    """Stop once the drafter gave each of the tokens to be scored next less than `threshold`; in a
+    chain there is one (assisted decoding in transformers: 0.4).
 
     At temperature 0 the law in use says nothing of confidence; that of temperature 1 does.
     """
@@ -23,12 +25,13 @@ class Confidence(Silent):
     threshold: float = 0.4
 
     def __call__(self, grown: Grown) -> Stop | None:
-        node = grown.frontier[-1]
-        row = grown.rows[grown.tree.parents[node]]
-        law = grown.q[row]
-        if float(law.max()) == 1:
-            law = RAW(grown.logits[row : row + 1])[0]
-        value = float(f"{float(law[grown.tree.tokens[node]]):.6g}")
+        tree, new = grown.tree, list(grown.frontier)
+        rows = [grown.rows[tree.parents[node]] for node in new]
+        laws = grown.q[rows]
+        is_certain = laws.amax(dim=1, keepdim=True) == 1
+        laws = torch.where(is_certain, RAW(grown.logits[rows]).to(laws), laws)
+        given = laws[list(range(len(new))), [tree.tokens[node] for node in new]]
+        value = float(f"{float(given.max()):.6g}")
         return (
             Stop(reason="confidence", value=value, threshold=self.threshold)
             if value < self.threshold
@@ -40,7 +43,7 @@ PARTS = (
     stop(
         "confidence",
         "Confidence",
-        "Stop once the drafter gave its last token too little.",
+        "Stop once the drafter gave its last tokens too little.",
         "transformers, assisted decoding",
         Confidence,
     ),

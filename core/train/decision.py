@@ -19,18 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from platformdirs import user_cache_path
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy
 
 from core.dice import SeededDice
-from core.drafters.choice import DraftModelConfig, draft_opener
+from core.drafters.choice import DraftModelConfig
+from core.drafters.source import Follower
 from core.engine import load_engine
 from core.heads.decision import DecisionModel, file_of
 from core.heads.files import read_tensors, write_tensors
 from core.laws import RAW
-from core.models.base import FINAL
-from core.registry import Models
+from core.models.base import FINAL, Session
+from core.models.folders import cache_root
 from core.run import Engine
 from core.train.prompts import prompts
 from core.tree import DraftTree
@@ -104,7 +104,7 @@ def _folder(engine: Engine, config: DraftModelConfig, tokens: int, seed: int) ->
         [engine.target.card.id, engine.target.card.dtype, config.drafter_name, tokens, seed]
     )
     name = hashlib.sha256(key.encode()).hexdigest()[:16]
-    folder = user_cache_path("draftscope") / "train" / f"decision-{name}"
+    folder = cache_root() / "train" / f"decision-{name}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -132,19 +132,24 @@ def collect(
     """Let the target write up to `tokens` tokens; note the drafter's state and label at each."""
     prompt = engine.text.encode(text, True)
     session = engine.target.open(prompt[:-1])
-    opener, _ = draft_opener(config, Models(engine.target, engine.draft))
-    drafter = opener(prompt[:-1], session)
+    source = config.source(engine.models)
     states, labels = list[Tensor](), list[Tensor]()
-    drafter.feed([prompt[-1]])
-    p = RAW(session.score(DraftTree.root(prompt[-1])).logits)  # the text runs through all layers
+    scores = session.score(DraftTree.root(prompt[-1]), 0, source.taps)  # the text runs whole
     session.keep((0,))
+    drafter: Session | None = None
     for place in range(tokens):
+        p = RAW(scores.logits)
         token = int(dice.at(place).draw(p))
         if token in engine.text.ends:
             break
         root = DraftTree.root(token)
+        if drafter is None:
+            drafter = source.opened(prompt, token, session, scores.features)
+        elif isinstance(drafter, Follower):
+            drafter.learn(scores.features, [token])
         draft = drafter.score(root, taps=(FINAL,))
-        p = RAW(session.score(root).logits)
+        scores = session.score(root, 0, source.taps)
+        p = RAW(scores.logits)
         states.append(draft.features[FINAL][-1].float())
         labels.append(torch.minimum(p[0], RAW(draft.logits)[0]).sum().clamp(0, 1))
         drafter.keep((0,))
@@ -157,8 +162,9 @@ def collect(
 def train(examples: Examples, held: Examples, seed: int) -> tuple[DecisionModel, Report]:
     """Return the model of the epoch with the least held-out loss."""
     generator = torch.Generator().manual_seed(seed)
-    torch.manual_seed(seed)
-    model = DecisionModel(examples.hidden.shape[1])
+    with torch.random.fork_rng(devices=()):  # layers begin with the global generator
+        torch.manual_seed(seed)
+        model = DecisionModel(examples.hidden.shape[1])
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     losses: list[tuple[float, float]] = []
     best = {name: tensor.clone() for name, tensor in model.state_dict().items()}

@@ -195,4 +195,5 @@ _WORDS = {
     Sampling.INDEPENDENT: "drawn with replacement",
     Sampling.DISTINCT: "drawn without replacement",
     Sampling.TOP_AND_ONE: "of which one is drawn and the others are the likeliest",
+    Sampling.SEPARATE: "drawn each from a law of its own",
 }

@@ -206,7 +206,7 @@ def _ratios(p: Tensor, q: Tensor, x: Tensor) -> Tensor:
     joint, left = torch.empty_like(ratio), torch.zeros_like(ratio)
     paid = ratio.new_ones(())
     for place in range(len(ratio)):
-        paid = (paid * ratio[place]).clamp(max=1)
+        paid = torch.where(paid > 0, paid * ratio[place], paid).clamp(max=1)  # ratio can be inf
         joint[place] = paid
     left[:-1] = (joint[:-1, None] * p[1:] - q[1:]).clamp(min=0).sum(dim=1)
     return torch.stack([given, offered, joint, left])

@@ -14,8 +14,7 @@ from typing import cast
 
 import numpy as np
 
-from core.bounds.pair import pair
-from core.bounds.prefix import Independent
+from core.bounds.bins import bins, independent_optimum
 from core.extras import TransportNode
 from core.host import Floats, floats
 from core.reduce import six_digits
@@ -39,7 +38,8 @@ def told(node: int, plan: Plan, tokens: Sequence[int]) -> TransportNode:
     table = _table(symbols, list(dict.fromkeys(place for row in rows for place in row)))
     rest = table.law(symbols.target - plan.kept)
     k_seq = _KSeq.of(symbols, table)
-    best = Independent(pair(symbols.target, symbols.drawn), symbols.count).optimum().value
+    laws = bins(symbols.target, symbols.drawn, symbols.count)
+    best = independent_optimum(laws, symbols.count)
     chances = np.array([plan.accept, k_seq.accept(), max(best, plan.accept)])
     accept, accept_k_seq, best = floats(six_digits(chances.clip(0, 1)))
     return TransportNode(

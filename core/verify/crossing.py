@@ -4,9 +4,9 @@
     reach     = 1 - (1 - beta)^K                        what K of them take
     spent     = rho beta                                what may be taken at most
 
-reach exceeds spent below the root rho* in [1, K], and no more from there on. Only tokens with p/q
-between 1 and K change sides as rho runs from 1 to K; the others are summed once. Knows laws (V,) in
-float64 on the host, no tree and no dice.
+reach exceeds spent below the root rho* in [1, K], and no more from there on. With the tokens in
+bins of p/q both are known at every edge, and only the bin with the root is sorted. Knows laws (V,)
+in float64 on the host, no tree and no dice.
 """
 
 from __future__ import annotations
@@ -15,53 +15,64 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.bounds.bins import PER_UNIT, Bins, Part, bins
 from core.host import Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """The curves of `count` candidates. `ratio` (n,): p/q of the tokens between 1 and K, rising.
-
-    `target`, `offered` (n + 1,): with k of them below rho, the mass of p that counts by p/rho, and
-    the mass of q that counts in full.
-    """
+    """The curves of `count` candidates; `laws` reach to the ratio `count`."""
 
     count: int
-    ratio: Floats
-    target: Floats
-    offered: Floats
+    laws: Bins
 
-    def beta(self, rho: Floats | float) -> Floats:
-        below = np.searchsorted(self.ratio, rho)
-        return self.target[below] / rho + self.offered[below]
+    def beta(self, rho: float) -> float:
+        """Return what one candidate takes, for 1 <= rho <= K."""
+        last = len(self.laws.edges) - 2
+        return _beta(self.laws.part(min(last, int(rho * PER_UNIT))), rho)
 
-    def reach(self, rho: Floats | float) -> Floats:
-        return 1 - (1 - self.beta(rho)) ** self.count
+    def reach(self, rho: float) -> float:
+        return self._reach(self.beta(rho))
 
     def root(self) -> float:
         """Return rho*, from above: the smallest float seen where no more is taken than may be."""
-        low, high = 1.0, float(self.count)
-        if self._fits(low):
-            return low
+        if self.count == 1:
+            return 1.0
+        grid, reach, spent = self._at_edges()
+        fits = reach <= spent
+        if fits[0]:
+            return 1.0
+        place = int(fits[1:].argmax()) if fits.any() else len(grid) - 2
+        low, high = float(grid[place]), float(grid[place + 1])
+        part = self.laws.part(PER_UNIT + place)
         while low < (middle := (low + high) / 2) < high:
-            low, high = (low, middle) if self._fits(middle) else (middle, high)
+            beta = _beta(part, middle)
+            low, high = (low, middle) if self._reach(beta) <= middle * beta else (middle, high)
         return high
 
-    def _fits(self, rho: float) -> bool:
-        return bool(self.reach(rho) <= rho * self.beta(rho))
+    def curves(self, points: int) -> tuple[Floats, Floats, Floats]:
+        """Return factors from 1 to K, at most `points` of them, with reach and spent of each."""
+        grid, reach, spent = self._at_edges()
+        shown = np.unique(np.linspace(0, len(grid) - 1, points).round().astype(np.int64))
+        return grid[shown], reach[shown], spent[shown]
+
+    def _at_edges(self) -> tuple[Floats, Floats, Floats]:
+        """Return the edges from 1 on, with reach and spent at each."""
+        laws = self.laws
+        grid = laws.edges[PER_UNIT:]
+        beta = laws.p_below[PER_UNIT:] / grid + laws.q_above[PER_UNIT:]
+        return grid, 1 - (1 - beta) ** self.count, grid * beta
+
+    def _reach(self, beta: float) -> float:
+        return 1 - (1 - beta) ** self.count
 
 
 def crossing(p: Floats, q: Floats, count: int) -> Crossing:
     """Return the curves of `count` >= 1 candidates drawn from q (V,) for the target p (V,)."""
-    low = p <= q
-    high = (p >= count * q) & ~low
-    middle = ~(low | high)
-    target, offered = p[middle], q[middle]
-    ratio = target / offered
-    order = np.argsort(ratio)
-    return Crossing(
-        count,
-        ratio[order],
-        p[low].sum() + np.concatenate([[0.0], target[order].cumsum()]),
-        q[high].sum() + np.concatenate([offered[order][::-1].cumsum()[::-1], [0.0]]),
-    )
+    return Crossing(count, bins(p, q, count))
+
+
+def _beta(part: Part, rho: float) -> float:
+    """Return beta for a factor in the bin of `part`: p / rho of what is below, q of what is not."""
+    below = int(np.searchsorted(part.ratio, rho))
+    return float(part.p_below[below] / rho + part.q_above[below])

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.bounds.pair import pair
-from core.bounds.prefix import Independent
+from core.bounds.bins import independent_optimum
 from core.extras import KSeqExtras, KSeqNode
-from core.host import Floats, floats
+from core.host import Floats, float_rows, floats
 from core.models.base import Scores
 from core.parts import rule
 from core.reduce import six_digits
@@ -47,9 +46,8 @@ class KSeq:
 
 @dataclass(frozen=True, slots=True)
 class KSeqVisit(Visit):
-    """`both`: the laws p and q (2, V); `curves` of its candidates, which cross at `rho`."""
+    """`curves` of its candidates, which cross at `rho`."""
 
-    both: tuple[Floats, Floats]
     curves: Crossing
     rho: float
 
@@ -69,7 +67,7 @@ class KSeqTable(CandidateTable):
         chances = np.divide(p[tokens], most, out=np.zeros(len(most)), where=most > 0).clip(max=1)
         tries = [Try(c, chance) for c, chance in zip(children, floats(chances), strict=True)]
         remains = law_of(np.maximum(p - rho * q, 0.0), self.p[node])
-        return KSeqVisit(tries, remains, (p, q), curves, rho)
+        return KSeqVisit(tries, remains, curves, rho)
 
     def extras(self, outcome: Outcome) -> tuple[KSeqExtras, ...]:
         nodes = [
@@ -81,21 +79,23 @@ class KSeqTable(CandidateTable):
 
 
 def _told(node: int, visit: KSeqVisit) -> KSeqNode:
-    curves, count = visit.curves, visit.curves.count
-    grid = np.linspace(1, count, POINTS if count > 1 else 1)
-    beta = float(curves.beta(visit.rho))
-    rho, beta, accept = floats(six_digits(np.array([visit.rho, beta, min(1.0, visit.rho * beta)])))
-    best = Independent(pair(*visit.both), count).optimum().value
+    curves, beta = visit.curves, visit.curves.beta(visit.rho)
+    accept = min(1.0, visit.rho * beta)
+    best = min(1.0, max(accept, independent_optimum(curves.laws, curves.count)))
+    grid, reach, spent = curves.curves(POINTS)
+    rows = np.stack([grid, reach.clip(0, 1), spent])
+    rho, beta, accept, best = floats(six_digits(np.array([visit.rho, beta, accept, best])))
+    grid, reach, spent = float_rows(six_digits(rows))
     return KSeqNode(
         node=node,
-        drafts=count,
+        drafts=curves.count,
         rho=rho,
         beta=beta,
         accept=accept,
-        best=floats(six_digits(np.array([max(accept, min(1.0, best))])))[0],
-        grid=floats(six_digits(grid)),
-        reach=floats(six_digits(curves.reach(grid).clip(0, 1))),
-        spent=floats(six_digits(grid * curves.beta(grid))),
+        best=best,
+        grid=grid,
+        reach=reach,
+        spent=spent,
     )
 
 

@@ -81,8 +81,8 @@ class SelectionTable(PlainTable):
         if q is None or not known:
             return [None] * len(tree)
         rows = [self.draft.rows[tree.parents[node]] for node in known]
-        values = floats(q[rows, [tree.tokens[node] for node in known]])
-        found = dict(zip(known, values, strict=True))
+        values = q[rows, [tree.tokens[node] for node in known]].cpu().double().numpy()
+        found = dict(zip(known, floats(six_digits(values)), strict=True))
         return [found.get(node) for node in range(len(tree))]
 
     def walk(self, dice: Dice, position: int) -> Outcome:

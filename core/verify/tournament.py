@@ -126,9 +126,9 @@ class _Tournament:
         self._remains: list[Tensor] = []
 
     def tests(self) -> dict[int, list[Try]]:
-        parents = [n for n in range(len(self._tree)) if self._tree.children(n)]
-        remains, mass, laws = self._p[parents], self._p.new_ones(len(parents)), self._laws(parents)
-        place = 0
+        parents, place = [n for n in range(len(self._tree)) if self._tree.children(n)], 0
+        remains, mass = self._p[parents], self._p.new_ones(len(parents))
+        laws = self._laws(parents, place)
         while parents:
             remains, mass = self._try(place, parents, remains, mass, laws)
             going = [i for i, n in enumerate(parents) if len(self._tree.tries(n)) > place + 1]
@@ -137,16 +137,23 @@ class _Tournament:
                 remains, mass = remains[going], mass[going]
                 laws = None if laws is None else laws[going]
             if parents and laws is not None:
-                laws = self._spend(laws, place, parents)
+                apart = self._draft.apart is not None
+                laws = (
+                    self._laws(parents, place + 1) if apart else self._spend(laws, place, parents)
+                )
             place += 1
         return self._collect()
 
-    def _laws(self, parents: list[int]) -> Tensor | None:
-        """Return the laws (P, V) that the children were drawn from, None when all are fixed."""
+    def _laws(self, parents: list[int], place: int) -> Tensor | None:
+        """Return the laws (P, V) that the children tried as number `place` were drawn from, None
+        when all are fixed.
+        """
         draft = self._draft
         if draft.q is None or all(self._is(Sampling.DETERMINISTIC, parents)):
             return None
-        return draft.q[[draft.rows[n] for n in parents]].to(self._p)
+        own = draft.apart
+        rows = [draft.rows[n] if own is None else own.tries[n][place] for n in parents]
+        return draft.q[rows].to(self._p)
 
     def _is(self, sampling: Sampling, parents: list[int]) -> list[bool]:
         return [self._draft.sampling_at(n) is sampling for n in parents]
@@ -169,11 +176,12 @@ class _Tournament:
         left = less.sum(dim=1, keepdim=True)
         # nothing left: acceptance was certain up to rounding, and R stays what it was
         after = torch.where(left > 0, less / left, remains)
-        numbers = torch.cat([accept, given, offered, mass[:, None], left.clamp(max=1)], dim=1)
+        share = left.clamp(max=1)  # a sum of many small masses can come out above 1
+        numbers = torch.cat([accept, given, offered, mass[:, None], share], dim=1)
         self._nodes += [self._tree.tries(n)[place] for n in parents]
         self._numbers.append(numbers)
         self._remains += after.unbind()
-        return after, mass * left[:, 0]
+        return after, mass * share[:, 0]
 
     def _rest(
         self, parents: list[int], remains: Tensor, laws: Tensor | None, x: Tensor

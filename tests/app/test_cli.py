@@ -319,8 +319,8 @@ WRONG = {
     "setting list": ([*RUN, "--method", "rsd", "--set", "tree=2,x"], "Tree is 'x'"),
     "setting empty list": ([*RUN, "--method", "rsd", "--set", "tree="], "Tree is empty"),
     "no draft model": (
-        [*RUN, "--method", "rsd", "--set", "drafter=model"],
-        "drafter=model needs a second model: add --draft ID.",
+        [*RUN, "--method", "rsd", "--set", "drafter=model", "--model", "x/y"],
+        "needs a second model, and none comes along for 'x/y': add --draft ID.",
     ),
     "idle draft model": (
         [*RUN, "--method", "rsd", "--draft", "./d"],

@@ -126,8 +126,25 @@ def test_the_ladder_is_that_of_the_laws_at_the_node(server: Server, name: str) -
         assert all(row["definition"] for row in rows.values())
         children = max(2, trace.rounds[1].nodes.parent.count(node))
         assert found["ladder"]["drafts"] == children
+        selection = rows["Drawn with replacement", "Importance selection"]
+        assert "the method's defaults" in selection["definition"]
         assert "within" in found["where"]["note"]
         assert found["where"]["warns"] is False
+
+
+@served_tests
+def test_the_ladder_selects_as_the_run_did_and_begins_with_its_drafts(server: Server) -> None:
+    app, url = server
+    settings = {"drafter": "model", "drafts": 8, "length": 1, "free": 2, "alphabet": 3}
+    trace = made("canonical_decomposition", settings)
+    stored = app.studio.shelf.add("anna", "Your run", trace)
+    repeated = next(r for r in trace.rounds if max(r.nodes.count) > 1)
+    place = {"trace": stored.name, "round": repeated.index, "node": 0}
+    found = answered(url, "ladder", place)["ladder"]
+    assert found["drafts"] == 8  # one that was drawn twice counts twice
+    rows = {row["name"]: row for group in found["groups"] for row in group["rows"]}
+    told = rows["Importance selection"]["definition"]
+    assert "2 tokens free, 3 tokens planned for: the settings of this run" in told
 
 
 @served_tests
@@ -161,6 +178,37 @@ def test_what_is_known_needs_neither_the_models_nor_the_line(server: Server, nam
     assert answered(url, "ladder", place) == first
     answered(url, "rounds", place)  # the same laws
     assert engines.asked == before
+
+
+@served_tests
+@pytest.mark.parametrize(
+    ("method", "config"),
+    [
+        ("opt_tree", {"nodes": 12, "threshold": 0.01}),
+        ("opt_tree", {"nodes": 12, "threshold": 0.01, "lags": True, "draft_temperature": 0.6}),
+        ("eagle2", {"nodes": 5, "width": 3, "depth": 2}),
+        ("eagle1", {"tree": "0 1 00 01"}),
+        ("dyspec", {"budget": 6}),
+        ("sequoia", {"budget": 6, "acceptance": [0.6, 0.2, 0.1]}),
+    ],
+)
+def test_every_node_of_a_tree_can_be_asked_about(
+    server: Server, method: str, config: Mapping[str, object]
+) -> None:
+    """Offered, expanded or pruned: its laws are those of the record, and honest rounds keep p."""
+    trace = made(method, {"drafter": "model", **config})
+    stored = server[0].studio.shelf.add("anna", "Your run", trace)
+    drafted = [r for r in trace.rounds if r.drafted]
+    pruned = [r for r in drafted if "pruned" in r.nodes.state]
+    assert bool(pruned) == (method in ("opt_tree", "eagle2"))
+    asked = (pruned or drafted)[0]
+    for node in range(len(asked.nodes.token)):
+        place = {"trace": stored.name, "round": asked.index, "node": node}
+        found = answered(server[1], "ladder", place)
+        assert found["where"]["warns"] is False
+        assert found["ladder"]["groups"]
+        honest = answered(server[1], "rounds", place)["rounds"]
+        assert honest["verdict"] in ("kept", "unsure")
 
 
 @served_tests

@@ -51,7 +51,7 @@ REFUSED = {
     "no choice": (
         {"method": "rsd", "config": {"drafter": "x"}},
         "config.drafter",
-        "Drafter is 'x'; it may be skip, exit or model.",
+        "Drafter is 'x': it may be skip, exit, model,",
     ),
     "a bad level": ({"method": "rsd", "config": {"tree": [0, 2]}}, "config.tree", "each 1 to 16"),
     "no levels": ({"method": "rsd", "config": {"tree": []}}, "config.tree", "at least 1 item"),

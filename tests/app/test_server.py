@@ -206,6 +206,22 @@ def test_the_server_says_that_it_is_alive(url: str) -> None:
         ({"prompt": "x", "temperature": 3, "api_name": "/run"}, "it may be 0 to 2"),
         ({"trace": "r0", "api_name": "/rounds"}, "no longer stored"),
         ({"key": "moon", "api_name": "/example"}, "there are: sky"),
+        ({"prompt": "x", "temperature": "hot", "api_name": "/run"}, "Temperature is 'hot'; it may"),
+        ({"prompt": "x", "top_k": 0.5, "api_name": "/run"}, "Top-k is 0.5; it may be"),
+        ({"prompt": "x", "top_p": [1], "api_name": "/run"}, "Top-p is 1; it may be"),
+        ({"prompt": "x", "seed": {"a": 1}, "api_name": "/run"}, "Seed is .*; it may be"),
+        ({"prompt": "x", "max_new_tokens": None, "api_name": "/run"}, "New tokens is None; it may"),
+        ({"trace": "sky", "start": "first", "api_name": "/rounds"}, "start is 'first'; it may be"),
+        ({"trace": "sky", "stop": 1.5, "api_name": "/rounds"}, "stop is '1.5'; it may be"),
+        ({"trace": "sky", "stop": True, "api_name": "/rounds"}, "stop is 'True'; it may be"),
+        (
+            {"prompt": "x", "draft": "my/draft", "api_name": "/run"},
+            'draft is \'my/draft\', but .*: add "drafter": "model" to config',
+        ),
+        (
+            {"prompt": "x", "method": "prompt_lookup", "draft": "my/draft", "api_name": "/run"},
+            "Prompt lookup drafts without a second model: leave draft empty",
+        ),
     ],
 )
 def test_an_endpoint_refuses_in_a_sentence(
@@ -232,6 +248,32 @@ def test_every_endpoint_is_a_tool_with_typed_and_explained_inputs(url: str) -> N
             assert isinstance(schema["type"], str), (tool["name"], name)
             assert schema["description"], (tool["name"], name)
     assert tools["run"]["inputSchema"]["required"] == ["prompt"]
+
+
+def told_to_a_tool(url: str, name: str, arguments: dict[str, object]) -> list[str]:
+    """Return the texts that an MCP client gets."""
+    call = {"name": name, "arguments": arguments}
+    answer = httpx.post(
+        f"{url}/gradio_api/mcp/",
+        json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
+        headers={"accept": "application/json, text/event-stream"},
+        timeout=60,
+    )
+    body = answer.text.partition("data: ")[2] or answer.text
+    return [part["text"] for part in json.loads(body)["result"]["content"]]
+
+
+def test_a_tool_answers_with_json(client: Client, url: str) -> None:
+    (shown,) = told_to_a_tool(url, "example", {"key": "sky"})
+    assert json.loads(shown) == client.predict("sky", api_name="/example")
+    (views,) = told_to_a_tool(url, "rounds", {"trace": "sky", "start": 1, "stop": 3})
+    assert json.loads(views) == client.predict("sky", 1, 3, api_name="/rounds")
+    text, about, file = told_to_a_tool(url, "run", {"prompt": "Why?", **ORDER, "seed": 3})
+    assert text == client.predict("Why?", **ORDER, seed=3, api_name="/run")[0]
+    assert json.loads(about)["finish_reason"] == "length"
+    assert file.endswith(".json.gz")
+    (sentence,) = told_to_a_tool(url, "run", {"prompt": "x", "temperature": 3})
+    assert "Temperature is 3; it may be 0 to 2." in sentence
 
 
 def test_twenty_clients_at_once_get_their_own_texts(url: str) -> None:

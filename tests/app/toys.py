@@ -14,6 +14,7 @@ from app.orders import ModelsOrder
 from core.models.toy import Table, ToyModel
 from core.run import Engine
 from core.trace import Environment
+from tests.toy_heads import toy_counts, toy_heads
 
 HOSTILE = "<b>bold</b>|${1+1}|$x^2$|{{7*7}}| &amp;|<img src=x onerror=alert(1)>"
 WORDS = tuple(
@@ -77,7 +78,9 @@ class Slow(ToyModel):
 def toy_engine(seconds: float = 0.0) -> Engine:
     target = table(1, 8.0)
     draft = ToyModel(mixed(target, table(2, 6.0), 0.6), SIZE, context=20_000)
-    return Engine(WordText(), Slow(target, seconds), ENVIRONMENT, draft)
+    return Engine(
+        WordText(), Slow(target, seconds), ENVIRONMENT, draft, toy_heads(SIZE), toy_counts(SIZE)
+    )
 
 
 @dataclass

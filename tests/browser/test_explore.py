@@ -236,9 +236,17 @@ def test_the_fields_are_those_of_the_method(site: Site) -> None:
     page = site.open("?example=sky")
     titles = page.locator(".ds-side section:has(h3:text-is('Draft')) .ds-set > span:first-child")
     assert titles.all_text_contents() == [
-        "Drafter", "Skipped layers", "Exit layer", "Draft temperature", "Tree"
+        "Drafter", "Skipped layers", "Exit layer", "Weights", "Draft temperature",
+        "Draft vocabulary", "Tree"
     ]  # fmt: skip
     assert page.input_value("[data-field='config.tree'] input") == "4 · 2 · 2"
+    slider = page.locator("[data-field='config.draft_vocabulary'] input")
+    told = page.locator("[data-field='config.draft_vocabulary'] output")
+    expect(told).to_have_text("all")
+    slider.press("ArrowRight")
+    expect(told).to_have_text("256")
+    slider.press("End")
+    expect(told).to_have_text("65,536")
     page.select_option("#ds-method", "prompt_lookup")
     assert titles.all_text_contents() == [
         "Convention", "Longest n-gram", "Copied tokens", "Which match"
@@ -306,6 +314,8 @@ def test_cancel_keeps_what_was_decoded_and_resume_goes_on(site: Site) -> None:
         re.compile(r"Cancelled in round \d+\. The \d+ tokens of \d+ rounds stay\.")
     )
     assert time.monotonic() - began < 5
+    told = page.get_by_text(re.compile(r"Cancelled in round \d+\."))
+    assert sum(one.is_visible() for one in told.all()) == 1
     kept = state(page, "order.length")
     text = page.locator(".ds-strip").inner_text()
     page.wait_for_timeout(300)

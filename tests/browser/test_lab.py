@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -80,6 +81,15 @@ def test_the_ladder_follows_its_slider_and_says_what_a_rule_does(site: Site) -> 
     before = page.locator(".ds-part-ask .ds-rung .ds-number").all_inner_texts()
     one = standard(page)
     shown = state(page, "round")
+    ticks = page.locator(".ds-part-ask .ds-rung-axis b").all_inner_texts()
+    assert len(ticks) == 3
+    assert ticks[-1] == "1"
+    wide = page.locator(".ds-part-ask .ds-rung-bar").evaluate_all(
+        "(bars) => bars.map((bar) => bar.getBoundingClientRect().width)"
+    )
+    values = [float(text.strip("≈ >")) for text in before]
+    for a, b in combinations(range(len(values)), 2):  # whatever the axis begins at
+        assert values[a] == values[b] or (values[a] < values[b]) == (wide[a] < wide[b] + 0.5)
     slider = page.locator(".ds-part-ask").get_by_label("Drafts").first
     slider.press("End")
     assert page.locator(".ds-part-ask .ds-lab-slider output").first.inner_text() == "8"

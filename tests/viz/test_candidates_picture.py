@@ -103,8 +103,13 @@ def test_the_numbers_over_the_columns_are_the_config_and_the_nodes(
     method: str, settings: dict[str, object], temperature: float
 ) -> None:
     for reading in readings(method, settings, temperature):
-        levels = reading.round.max_depth
+        deepest = reading.round.max_depth
+        levels = min(deepest, len(reading.round.outcome.accepted) + 1)  # where the walk came by
         shown = texts(figure(reading))
+        picture = candidates.draw(reading)
+        assert picture is not None
+        below = f"evel{'' if levels + 1 == deepest else f's {levels + 1} to'} {deepest} came"
+        assert (below in picture["section"]["foot"]) == (levels < deepest)
         depths = [d for d in reading.depths if d]
         (config,) = (e.widths for e in reading.round.extras if isinstance(e, LevelsExtras))
         assert shown[2 : 2 + levels] == [str(width) for width in config[:levels]]
@@ -150,4 +155,6 @@ def test_other_rounds_have_no_such_picture() -> None:
     for reading in readings("speculative_sampling", {}):
         assert candidates.draw(reading) is None
     for reading in readings("typical_acceptance", {}):
+        assert candidates.draw(reading) is None
+    for reading in readings("dynasd", {"stop": "never"}):  # its roots are not tried
         assert candidates.draw(reading) is None

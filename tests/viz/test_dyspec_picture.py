@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import cast
 
 import plotly.graph_objects as go
@@ -10,52 +11,20 @@ from msgspec.structs import replace
 
 from core.extras import DySpecExtras
 from core.metrics import totals
-from core.registry import get
-from core.run import Request, Run
 from core.trace import Trace
-from core.trace_io import dumps, loads
-from core.validate import TraceError, validate
-from tests.app.toys import toy_engine
-from viz.payload import Figure, Picture
+from core.trace_io import dumps
+from tests.viz import pictured
+from tests.viz.pictured import column, figure_of, part
+from viz.payload import Picture
 from viz.pictures.dyspec import draw
 from viz.reading import Reading, read
 from viz.theme import DARK, LIGHT, painted
 
-
-def run(temperature: float = 0.8, **config: object) -> Trace:
-    request = Request(
-        prompt="sky",
-        method=get("dyspec"),
-        config={"drafter": "model", **config},
-        temperature=temperature,
-        seed=4,
-        max_new_tokens=24,
-    )
-    made = Run(request, toy_engine(), lambda: 0.0, "2026-11-30T00:00:00+00:00")
-    for _ in made:
-        pass
-    return made.trace()
+run = partial(pictured.run, "dyspec")
 
 
 def shown(trace: Trace, index: int = 1) -> tuple[Picture, Reading, DySpecExtras]:
-    reading = read(trace, index)
-    picture = draw(reading)
-    assert picture is not None
-    (extra,) = (e for e in reading.round.extras if isinstance(e, DySpecExtras))
-    return picture, reading, extra
-
-
-def figure(picture: Picture) -> Figure:
-    assert picture["section"]["figure"] is not None
-    return picture["section"]["figure"]
-
-
-def part(picture: Picture, name: str) -> dict[str, object]:
-    return next(trace for trace in figure(picture)["data"] if trace["name"] == name)
-
-
-def column(picture: Picture, name: str, key: str) -> list[float]:
-    return cast(list[float], part(picture, name)[key])
+    return pictured.shown(trace, draw, DySpecExtras, index)
 
 
 VARIANTS = pytest.mark.parametrize(
@@ -76,7 +45,7 @@ def test_plotly_accepts_it_and_words_come_with_it(
         picture = draw(read(trace, index))
         assert (picture is not None) == (r.drafted > 0)
         if picture is not None:
-            go.Figure(painted(figure(picture), palette))
+            go.Figure(painted(figure_of(picture), palette))
             assert picture["section"]["alt"].startswith("Slots in the order filled: ")
             assert picture["section"]["foot"]
             assert ("temperature 1" in picture["section"]["note"]) == (temperature == 0)
@@ -84,21 +53,23 @@ def test_plotly_accepts_it_and_words_come_with_it(
 
 def test_a_bar_per_filled_slot_in_order_at_its_value() -> None:
     picture, reading, extra = shown(run(budget=12))
-    assert column(picture, "filled", "x") == extra.value
+    assert column(figure_of(picture), "filled", "x") == extra.value
     assert extra.value == sorted(extra.value, reverse=True)
-    assert column(picture, "filled", "y") == [-place for place in range(1, 13)]
-    x = column(picture, "growth", "x")
+    assert column(figure_of(picture), "filled", "y") == [-place for place in range(1, 13)]
+    x = column(figure_of(picture), "growth", "x")
     assert x == [0, *(reading.depths[node] for node in extra.node)]
-    sizes = cast(dict[str, list[float]], part(picture, "growth")["marker"])["size"][1:]
+    sizes = cast(dict[str, list[float]], part(figure_of(picture), "growth")["marker"])["size"][1:]
     areas = [size**2 for size in sizes]
     assert areas == pytest.approx([225 * value for value in extra.value], abs=8)
 
 
 def test_open_slots_stand_below_and_the_best_comes_first() -> None:
     picture, _, extra = shown(run(budget=12))
-    found = column(picture, "open", "x")
+    found = column(figure_of(picture), "open", "x")
     assert found == extra.open_value[:5]
-    assert max(column(picture, "open", "y")) < min(column(picture, "filled", "y"))
+    assert max(column(figure_of(picture), "open", "y")) < min(
+        column(figure_of(picture), "filled", "y")
+    )
     assert found[0] <= extra.value[-1]
 
 
@@ -108,7 +79,7 @@ def test_the_line_stands_at_the_threshold_or_at_one_over_the_budget() -> None:
         ({"variant": "threshold", "threshold": 0.2}, 0.2),
     ):
         picture, _, extra = shown(run(**config))
-        shapes = cast(list[dict[str, object]], figure(picture)["layout"]["shapes"])
+        shapes = cast(list[dict[str, object]], figure_of(picture)["layout"]["shapes"])
         assert [shape["x0"] for shape in shapes] == [least]
         if extra.threshold is not None:
             assert min(extra.value) >= least > max(extra.open_value)
@@ -120,42 +91,37 @@ def test_the_line_stands_at_the_threshold_or_at_one_over_the_budget() -> None:
 def test_a_large_draft_is_folded_in_the_middle() -> None:
     picture, _, extra = shown(run(budget=60))
     assert len(extra.node) == 60
-    values = column(picture, "filled", "x")
+    values = column(figure_of(picture), "filled", "x")
     assert len(values) == 23
     assert values == [*extra.value[:19], *extra.value[-4:]]
-    notes = cast(list[dict[str, object]], figure(picture)["layout"]["annotations"])
+    notes = cast(list[dict[str, object]], figure_of(picture)["layout"]["annotations"])
     assert any(note["text"] == "... 37 more" for note in notes)
-    assert cast(int, figure(picture)["layout"]["height"]) < 640
+    assert cast(int, figure_of(picture)["layout"]["height"]) < 640
 
 
 def test_the_accepted_path_is_drawn_on_top() -> None:
     trace = run(budget=12)
     index = next(i for i, r in enumerate(trace.rounds) if r.outcome.accepted)
     picture, reading, _ = shown(trace, index)
-    path = column(picture, "path", "x")
+    path = column(figure_of(picture), "path", "x")
     assert len(path) == 4 * len(reading.round.outcome.accepted)
 
 
 def test_a_round_of_another_method_has_none() -> None:
-    trace = run()
-    r = replace(trace.rounds[1], extras=[])
-    assert draw(read(replace(trace, rounds=[trace.rounds[0], r]), 1)) is None
+    assert pictured.has_none_without_its_block(run(), draw)
 
 
 def test_the_record_survives_the_file_and_wrong_ones_are_refused() -> None:
     trace = run(budget=12)
-    assert loads(dumps(trace)) == trace
     _, _, extra = shown(trace)
-    for wrong in (
+    wrong = (
         replace(extra, parent=[12, *extra.parent[1:]]),
         replace(extra, value=extra.value[1:]),
         replace(extra, node=[99, *extra.node[1:]]),
         replace(extra, open_parent=[99] * len(extra.open_value)),
         replace(extra, open_rank=[]),
-    ):
-        r = replace(trace.rounds[1], extras=[wrong])
-        with pytest.raises(TraceError, match="extras, dyspec"):
-            validate(replace(trace, rounds=[trace.rounds[0], r, *trace.rounds[2:]]))
+    )
+    pictured.assert_kept_and_guarded(trace, wrong, "extras, dyspec")
 
 
 def test_the_record_of_a_round_is_small() -> None:
@@ -165,9 +131,4 @@ def test_the_record_of_a_round_is_small() -> None:
 
 
 def test_token_text_is_no_markup_and_no_colour() -> None:
-    trace = run(budget=16)
-    spelled = dict.fromkeys(trace.vocabulary, b"@kept<b>$x$")
-    text = repr(figure(shown(replace(trace, vocabulary=spelled))[0]))
-    assert "<b>$" not in text
-    assert "@kept<" not in text
-    assert "&#64;kept&lt;b&gt;" in text
+    pictured.assert_token_text_is_data(run(budget=16), draw)

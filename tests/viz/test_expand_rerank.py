@@ -13,7 +13,8 @@ from core.metrics import offered
 from core.trace import Trace
 from tests.sample_traces import chain, tree
 from tests.tree_rounds import MARKUP, hostile_trace, toy_trace
-from viz.payload import Figure, Picture
+from tests.viz.pictured import column, figure_of, part
+from viz.payload import Figure
 from viz.pictures import calibration, expand_rerank, static_tree
 from viz.reading import read
 from viz.theme import DARK, LIGHT, painted
@@ -26,20 +27,8 @@ def block(trace: Trace, index: int) -> PoolExtras | None:
     return next((e for e in trace.rounds[index].extras if isinstance(e, PoolExtras)), None)
 
 
-def figure_of(picture: Picture | None) -> Figure:
-    assert picture is not None
-    assert picture["section"]["figure"] is not None
-    return picture["section"]["figure"]
-
-
-def column(figure: Figure, name: str, key: str = "x") -> list[float]:
-    found = next(trace for trace in figure["data"] if trace.get("name") == name)
-    return cast(list[float], found[key])
-
-
 def sizes(figure: Figure, name: str) -> list[float]:
-    found = next(trace for trace in figure["data"] if trace.get("name") == name)
-    return cast(dict[str, list[float]], found["marker"])["size"]
+    return cast(dict[str, list[float]], part(figure, name)["marker"])["size"]
 
 
 def heads(figure: Figure) -> list[str]:

@@ -27,6 +27,7 @@ from tests.sample_traces import (
 )
 from viz.acceptance import acceptance
 from viz.columns import MOST_COLUMNS
+from viz.numbers import probability
 from viz.overview import overview
 from viz.payload import Figure, Picture, Section
 from viz.round import round_view
@@ -163,7 +164,9 @@ def test_films_show_what_was_thrown_at_what_and_what_came_of_it() -> None:
                 (tried,) = [c for row in film["rows"] if (c := row["cells"][place])["tried"]]
                 assert sum(row["cells"][place]["share"] for row in film["rows"]) <= 1 + 1e-5
                 if head.startswith("Dart "):
-                    check = r.checks[int(head.removeprefix("Dart ")) - 1]
+                    number, chance = head.removeprefix("Dart ").split(" · ")
+                    check = r.checks[int(number) - 1]
+                    assert chance == probability(check.accept_probability)
                     assert tried["tried"] == r.nodes.state[check.node]
                     assert tried["share"] == pytest.approx(check.p, abs=1e-5)
                 seen += 1

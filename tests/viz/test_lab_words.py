@@ -7,11 +7,28 @@ from dataclasses import replace
 import pytest
 
 from tests import sample_traces
-from viz.lab.ladder import ladder, no_ladder
+from viz.lab.ladder import Selecting, ladder, no_ladder
 from viz.lab.rounds import ROWS, Measured, mistakes, rounds, verdict_words
 from viz.lab.where import Apart, where
 from viz.payload import Label
 from viz.sentence import plain
+
+DEFAULTS = Selecting(free=5, alphabet=40, weighted=False, of_run=False)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        (DEFAULTS, "5 tokens free, 40 tokens planned for: the method's defaults"),
+        (Selecting(1, 0, False, True), "1 token free, all tokens planned for: the settings of"),
+        (Selecting(5, 20, True, True), "20 tokens planned for, or as many as that many drafts"),
+    ],
+)
+def test_the_selection_says_with_which_settings_it_was_computed(how: Selecting, words: str) -> None:
+    found = ladder([{"independent/selection": (0.5, None)}], 1, how)
+    (row,) = found["groups"][0]["rows"]
+    assert words in row["definition"]
+    assert ("in proportion to p/q" in row["definition"]) == how.weighted
 
 
 def test_a_ladder_keeps_the_order_and_leaves_out_what_is_not_known() -> None:
@@ -19,7 +36,7 @@ def test_a_ladder_keeps_the_order_and_leaves_out_what_is_not_known() -> None:
         {"one/standard": (0.5, None), "distinct/recursive": (0.61, 0.0004), "other": (1.0, None)},
         {"one/standard": (0.5, None), "distinct/recursive": (0.72, 0.002), "other": (1.0, None)},
     ]
-    found = ladder(rungs, 9)
+    found = ladder(rungs, 9, DEFAULTS)
     assert [group["head"] for group in found["groups"]] == [
         "One draft",
         "Drawn without replacement",

@@ -12,6 +12,7 @@ from core.extras import OptTreeExtras
 from core.trace import Trace
 from tests.sample_traces import chain
 from tests.tree_rounds import MARKUP, hostile_trace, toy_trace
+from tests.viz.pictured import figure_of, part
 from viz.opt_gains import added_text, gains
 from viz.payload import Figure, Picture
 from viz.pictures import opt_tree
@@ -37,12 +38,7 @@ def picture_of(trace: Trace, index: int) -> tuple[Picture, Figure, OptTreeExtras
     picture, extra = opt_tree.draw(read(trace, index)), block(trace, index)
     assert picture is not None
     assert extra is not None
-    assert picture["section"]["figure"] is not None
-    return picture, picture["section"]["figure"], extra
-
-
-def named(figure: Figure, name: str) -> dict[str, object]:
-    return next(trace for trace in figure["data"] if trace.get("name") == name)
+    return picture, figure_of(picture), extra
 
 
 def shapes(figure: Figure, kind: str) -> list[dict[str, object]]:
@@ -65,7 +61,7 @@ def test_a_frame_stands_around_every_node_kept_and_a_bar_over_every_step_judged(
         assert len(frames) == r.drafted
         thick = [f for f in frames if cast(dict[str, object], f["line"])["color"] == "@accepted"]
         assert len(thick) == len(r.outcome.accepted)
-        bars = named(figure, "added")
+        bars = part(figure, "added")
         assert bars["y"] == gains(extra)
         assert bars["base"] == [0.0, *extra.expected[:-1]]
         assert len(shapes(figure, "line")) == len(extra.expected)
@@ -76,7 +72,7 @@ def test_a_frame_stands_around_every_node_kept_and_a_bar_over_every_step_judged(
 def test_a_bar_is_solid_where_the_step_passed_the_dashed_line() -> None:
     trace = toy_trace("opt_tree", SETTINGS)
     _, figure, extra = picture_of(trace, drafted(trace))
-    colours = cast(dict[str, list[str]], named(figure, "added")["marker"])["color"]
+    colours = cast(dict[str, list[str]], part(figure, "added")["marker"])["color"]
     needed = [cast(float, shape["y0"]) for shape in shapes(figure, "line")]
     for colour, total, least in zip(colours, extra.expected, needed, strict=True):
         assert (colour == "@law") == (round(total - least, 6) > 0)
@@ -85,7 +81,7 @@ def test_a_bar_is_solid_where_the_step_passed_the_dashed_line() -> None:
 def test_a_cell_is_the_root_of_its_value_and_columns_stand_apart() -> None:
     trace = toy_trace("opt_tree", SETTINGS)
     _, figure, extra = picture_of(trace, drafted(trace))
-    cells = named(figure, "candidates")
+    cells = part(figure, "candidates")
     rows, edges = cast(list[list[float | None]], cells["z"]), cast(list[float], cells["x"])
     assert len(edges) == 2 * len(extra.layers)
     assert all(len(row) == len(edges) - 1 for row in rows)
@@ -129,7 +125,7 @@ def test_sixty_nodes_have_bounded_rows() -> None:
     trace = toy_trace("opt_tree", values, pieces=pieces)
     _, figure, extra = picture_of(trace, drafted(trace))
     assert max(len(layer.token) for layer in extra.layers) > 20
-    assert len(cast(list[object], named(figure, "candidates")["y"])) <= 21
+    assert len(cast(list[object], part(figure, "candidates")["y"])) <= 21
     assert cast(float, figure["layout"]["height"]) < 560
 
 

@@ -80,6 +80,21 @@ def node(**changes: object) -> PrefixNode:
     return replace(made, **changes)
 
 
+SHORT = node(  # as the nodes are kept that are not drawn
+    rungs=[],
+    lines=[
+        PrefixLine(
+            mass=[0.8],
+            target=[0.5],
+            token=[],
+            begin=[],
+            end=[],
+            ways=[PrefixWay(way="top_and_one", inside=[0.55], widest=0, optimum=0.95)],
+        )
+    ],
+)
+
+
 def drafted(*found: PrefixNode) -> Round:
     """Return a round whose drawn child missed, and whose likeliest child stayed."""
     made = round_of(
@@ -128,7 +143,7 @@ def texts(found: Figure) -> list[str]:
 
 
 def test_the_round_by_hand_is_consistent() -> None:
-    made = drafted(node())
+    made = drafted(SHORT, node())
     problems = list(round_problems(made, dict(enumerate(word.encode() for word in WORDS))))
     assert problems == []
 
@@ -139,6 +154,9 @@ def test_the_round_by_hand_is_consistent() -> None:
         node(node=7),
         node(fixed=3),
         node(lines=[DRAWN]),
+        node(rungs=[], lines=[DRAWN]),
+        node(lines=SHORT.lines),
+        node(rungs=[], lines=[*SHORT.lines, *SHORT.lines]),
         node(rungs=rungs()[1:]),
         node(lines=[replace(DRAWN, target=[0.0, 0.2, 0.5])]),
         node(lines=[replace(DRAWN, begin=[0.0])]),
@@ -205,12 +223,15 @@ def test_words_say_what_one_draft_and_the_best_would_keep() -> None:
 
 
 def test_other_nodes_are_told_but_the_one_with_a_ladder_is_drawn() -> None:
-    other = node(rungs=[], lines=[DRAWN, line(("top_and_one", (0, 0, 0.5, 1), 1, 1.0))])
     shown = node(node=1)
-    drawn = picture(other, shown)
+    drawn = picture(SHORT, shown)
     assert bars(figure(drawn))[2][-1] == 0.9
     assert drawn["section"]["note"].startswith("After ·The")
-    assert drawn["section"]["foot"].count("After") == 2
+    assert drawn["section"]["foot"].startswith(
+        "After ·It 2 drafts made as here are kept .950 of the time, the most that any rule could "
+        "keep. After ·The one draft"
+    )
+    assert drawn["section"]["foot"].count("replacement") == 2
 
 
 def test_an_estimate_says_that_it_is_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -10,13 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from core.extras import SequoiaExtras
-from core.registry import get
-from core.run import Request, Run
 from core.trace import Trace
-from core.trace_io import dumps, loads
-from core.validate import TraceError, validate
-from tests.app.toys import toy_engine
-from viz.payload import Figure, Picture
+from tests.viz import pictured
+from tests.viz.pictured import figure_of, parts
+from viz.payload import Picture
 from viz.pictures.sequoia import draw
 from viz.plan_layout import filled, laid_out
 from viz.reading import Reading, read
@@ -30,36 +28,11 @@ def _no_measurements_of_this_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("DRAFTSCOPE_CACHE", str(tmp_path))
 
 
-def run(temperature: float = 0.8, tokens: int = 30, **config: object) -> Trace:
-    request = Request(
-        prompt="sky",
-        method=get("sequoia"),
-        config={"drafter": "model", **config},
-        temperature=temperature,
-        seed=2,
-        max_new_tokens=tokens,
-    )
-    made = Run(request, toy_engine(), lambda: 0.0, "2026-11-30T00:00:00+00:00")
-    for _ in made:
-        pass
-    return made.trace()
+run = partial(pictured.run, "sequoia", seed=2, tokens=30)
 
 
 def shown(trace: Trace, index: int = 1) -> tuple[Picture, Reading, SequoiaExtras]:
-    reading = read(trace, index)
-    picture = draw(reading)
-    assert picture is not None
-    (extra,) = (e for e in reading.round.extras if isinstance(e, SequoiaExtras))
-    return picture, reading, extra
-
-
-def figure(picture: Picture) -> Figure:
-    assert picture["section"]["figure"] is not None
-    return picture["section"]["figure"]
-
-
-def parts(picture: Picture, name: str) -> list[dict[str, object]]:
-    return [trace for trace in figure(picture)["data"] if trace["name"] == name]
+    return pictured.shown(trace, draw, SequoiaExtras, index)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
@@ -73,21 +46,23 @@ def test_plotly_accepts_it_and_words_come_with_it(
         picture = draw(read(trace, index))
         assert (picture is not None) == (r.drafted > 0)
         if picture is not None:
-            go.Figure(painted(figure(picture), palette))
+            go.Figure(painted(figure_of(picture), palette))
             assert "first child: planned" in picture["section"]["alt"]
-            assert cast(int, figure(picture)["layout"]["height"]) <= 470
+            assert cast(int, figure_of(picture)["layout"]["height"]) <= 470
 
 
 def test_lines_are_as_wide_as_the_chance_of_their_place() -> None:
     picture, _, extra = shown(run(acceptance=P))
-    widths = [cast(dict[str, float], line["line"])["width"] for line in parts(picture, "plan")]
+    widths = [
+        cast(dict[str, float], line["line"])["width"] for line in parts(figure_of(picture), "plan")
+    ]
     ranks = sorted(set(extra.tree_rank))
     assert widths == pytest.approx([max(0.8, 9 * P[rank]) for rank in ranks], abs=0.01)
 
 
 def test_every_node_of_the_plan_is_drawn_and_no_two_share_a_place() -> None:
     picture, reading, extra = shown(run(acceptance=P, budget=40))
-    (nodes,) = parts(picture, "nodes")
+    (nodes,) = parts(figure_of(picture), "nodes")
     x, y = cast(list[float], nodes["x"]), cast(list[float], nodes["y"])
     assert len(x) == len(extra.tree_parent) + 1 == reading.size
     assert len(set(zip(x, y, strict=True))) == len(x)
@@ -104,7 +79,7 @@ def test_the_path_of_the_round_is_the_accepted_one() -> None:
         if not r.drafted:
             continue
         picture, reading, extra = shown(trace, index)
-        assert len(parts(picture, "path")) == len(r.outcome.accepted)
+        assert len(parts(figure_of(picture), "path")) == len(r.outcome.accepted)
         found = filled(reading, laid_out(extra))
         assert sorted(found.values()) == list(range(reading.size))
         for node, drafted in found.items():
@@ -117,7 +92,7 @@ def test_a_plan_that_was_cut_short_shows_what_was_not_drafted() -> None:
     index = max(i for i, r in enumerate(trace.rounds) if r.drafted)
     picture, reading, extra = shown(trace, index)
     assert reading.size < len(extra.tree_parent) + 1
-    (nodes,) = parts(picture, "nodes")
+    (nodes,) = parts(figure_of(picture), "nodes")
     colours = cast(dict[str, list[str]], nodes["marker"])["color"]
     assert colours.count("@paper") == len(extra.tree_parent) + 1 - reading.size
 
@@ -134,7 +109,7 @@ def test_dots_count_the_rounds_up_to_this_one() -> None:
             tried += sum(other.nodes.parent[n] in visited for n in first)
             stayed += sum(n in other.outcome.accepted for n in first)
         picture, _, _ = shown(trace, index)
-        (dots,) = parts(picture, "found")
+        (dots,) = parts(figure_of(picture), "found")
         assert cast(list[float], dots["x"])[0] == pytest.approx(stayed / tried)
         assert f"{stayed:,} of {tried:,} in this run" in picture["section"]["alt"]
 
@@ -154,8 +129,7 @@ def test_it_says_whose_acceptance_the_plan_is_for() -> None:
     assert "python -m core.measure acceptance" in picture["section"]["foot"]
 
     def foot(block: SequoiaExtras) -> str:
-        r = replace(trace.rounds[1], extras=[block])
-        return shown(replace(trace, rounds=[trace.rounds[0], r]))[0]["section"]["foot"]
+        return shown(pictured.with_extras(trace, [block]))[0]["section"]["foot"]
 
     assert foot(replace(extra, origin="given")).endswith("given as a setting.")
     measured = replace(extra, origin="shipped", counted=667, temperature=0.7, is_same=True)
@@ -166,29 +140,20 @@ def test_it_says_whose_acceptance_the_plan_is_for() -> None:
 
 
 def test_a_round_of_another_method_has_none() -> None:
-    trace = run()
-    r = replace(trace.rounds[1], extras=[])
-    assert draw(read(replace(trace, rounds=[trace.rounds[0], r]), 1)) is None
+    assert pictured.has_none_without_its_block(run(), draw)
 
 
 def test_the_record_survives_the_file_and_wrong_ones_are_refused() -> None:
     trace = run(acceptance=P)
-    assert loads(dumps(trace)) == trace
     _, _, extra = shown(trace)
-    for wrong in (
+    wrong = (
         replace(extra, tree_rank=extra.tree_rank[1:]),
         replace(extra, tree_parent=[1, *extra.tree_parent[1:]]),
         replace(extra, tree_rank=[9, *extra.tree_rank[1:]]),
         replace(extra, acceptance=[0.9, 0.9]),
-    ):
-        r = replace(trace.rounds[1], extras=[wrong])
-        with pytest.raises(TraceError, match="extras, sequoia"):
-            validate(replace(trace, rounds=[trace.rounds[0], r, *trace.rounds[2:]]))
+    )
+    pictured.assert_kept_and_guarded(trace, wrong, "extras, sequoia")
 
 
 def test_token_text_is_no_markup_and_no_colour() -> None:
-    trace = run()
-    spelled = dict.fromkeys(trace.vocabulary, b"@kept<b>$x$")
-    text = repr(figure(shown(replace(trace, vocabulary=spelled))[0]))
-    assert "@kept<" not in text
-    assert "&#64;kept&lt;b&gt;" in text
+    pictured.assert_token_text_is_data(run(), draw)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
-from core.trace import Trace
+from core.trace import Stop, Trace
 from tests import sample_traces as samples
 from viz.overview import badge
 from viz.round import round_view
@@ -121,3 +122,31 @@ def test_source_says_what_drafted() -> None:
     assert "drafted by World-9M" in source(samples.chain())
     assert "drafts copied from the text" in source(samples.greedy_lookup())
     assert "nothing drafted" in source(samples.plain())
+
+
+@pytest.mark.parametrize(
+    ("reason", "value", "threshold", "words"),
+    [
+        ("confidence", 0.2, 0.5, "its confidence fell to .200, below .500"),
+        ("entropy", 1.2, 0.3, "the drafter grew unsure: 1.20, above 0.30"),
+        ("decision", 0.31, 0.4, "the decision model gave .310, not above .400"),
+        ("gain", 0.14, 0.5, "a step added 0.14 to what it expected to win, not above 0.50"),
+        ("below_threshold", 0.05, 0.0625, "the best open slot was worth .050, below .062"),
+    ],
+)
+def test_a_number_that_ended_the_draft_is_told(
+    reason: str, value: float, threshold: float, words: str
+) -> None:
+    trace = samples.tree()
+    stop = Stop(reason=reason, value=value, threshold=threshold)
+    rounds = [replace(r, stop=stop) for r in trace.rounds]
+    view = round_view(replace(trace, rounds=rounds), 1)
+    for note in (view["note"], view["list_note"]):
+        assert note.endswith(f" Drafting stopped where {words}.")
+
+
+@pytest.mark.parametrize("reason", ["length", "budget", "depth"])
+def test_a_length_or_a_budget_says_nothing_of_the_draft(reason: str) -> None:
+    trace = samples.tree()
+    rounds = [replace(r, stop=Stop(reason=reason)) for r in trace.rounds]
+    assert "stopped" not in round_view(replace(trace, rounds=rounds), 1)["note"]

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypedDict
 
-from viz.numbers import probability
+from viz.numbers import count, probability
 
 Value = tuple[float, float | None]  # acceptance; how far an estimate may be off, None: exact
+
+
+@dataclass(frozen=True, slots=True)
+class Selecting:
+    """How one of several drafts is selected: `weighted`, in proportion to p/q, else by a linear
+    program between `free` tokens; planned for `alphabet` tokens, 0: all. `of_run`: the run did so.
+    """
+
+    free: int
+    alphabet: int
+    weighted: bool
+    of_run: bool
 
 
 class Bar(TypedDict):
@@ -72,12 +85,7 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
                 "Try the drafts in order, each against p / (ρ q), with the smallest ρ that keeps "
                 "the law (SpecTr).",
             ),
-            (
-                "independent/selection",
-                "Importance selection",
-                "Select one of the drafts by a linear program, then test it alone against the law "
-                "of the token selected (canonical decomposition; 5 tokens free, 40 planned for).",
-            ),
+            ("independent/selection", "Importance selection", ""),  # said by `_selecting`
             ("independent/optimum", "Optimum", f"With replacement, {_OPTIMUM}"),
         ),
     ),
@@ -132,17 +140,35 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
 )
 
 
-def ladder(rungs: Sequence[Mapping[str, Value]], drafts: int) -> Ladder:
+def ladder(rungs: Sequence[Mapping[str, Value]], drafts: int, selecting: Selecting) -> Ladder:
     """Return the bars of `rungs` {name: acceptance}, for 1, 2, ... drafts; `drafts` is shown first.
 
-    A rule without a value, or of no name known here, is left out.
+    A rule without a value, or of no name known here, is left out. `selecting`: how drafts are
+    selected where one is.
     """
     groups: list[Group] = []
     for head, rows in _GROUPS:
         known = [row for row in rows if all(row[0] in each for each in rungs)]
-        if known:
-            groups.append({"head": head, "rows": [_row(*row, rungs) for row in known]})
+        told = [(key, name, words or _selecting(selecting)) for key, name, words in known]
+        if told:
+            groups.append({"head": head, "rows": [_row(*row, rungs) for row in told]})
     return {"groups": groups, "drafts": min(max(drafts, 1), len(rungs)), "missing": ""}
+
+
+def _selecting(how: Selecting) -> str:
+    """Return what importance selection does, and whose settings it was computed with."""
+    whose = "the settings of this run" if how.of_run else "the method's defaults"
+    tokens = f"{how.alphabet:,} tokens" if how.alphabet else "all tokens"
+    if how.weighted:
+        way = "in proportion to p/q"
+        size = f"{tokens} planned for, or as many as that many drafts allow"
+    else:
+        way = "by a linear program"
+        size = f"{count(how.free, 'token')} free, {tokens} planned for"
+    return (
+        f"Select one of the drafts {way}, then test it alone against the law of the token selected "
+        f"(canonical decomposition; {size}: {whose})."
+    )
 
 
 def no_ladder(method: str) -> Ladder:

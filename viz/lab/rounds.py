@@ -58,8 +58,8 @@ class Rounds(TypedDict):
 class Measured:
     """What was thrown: distances at each of the `rounds`, and those of draws from p itself.
 
-    `cells`: for each token, the likeliest first, its label, p and shares at each stop; the last is
-    all others, without a label. `exact`: the acceptance that the rule has, where nothing is wrong.
+    `kept`: rounds that wrote one of their drafts. `cells`: for each token, the likeliest first, its
+    label, p and shares at each stop; the last is all others, without a label.
     """
 
     rounds: Sequence[int]

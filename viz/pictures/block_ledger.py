@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from core.extras import BlockExtras
+from viz.chart_marks import MARKS
 from viz.chart_tokens import head, note, token_text
-from viz.figure import Axes, layout
+from viz.figure import SHARES, Axes, layout
 from viz.numbers import count, probability
 from viz.payload import Picture
 from viz.reading import Reading
@@ -47,12 +48,17 @@ def draw(reading: Reading) -> Picture | None:
     return {
         "section": {
             "head": "One draft, two rules",
-            "note": "Solid: the joint ratio w, the chance that a block stays at least up to here. "
-            "Dashed: that chance if each token is decided alone. Right: the same darts under both "
-            "rules; as a block, the last hit decides.",
+            "note": "Left: the chance that the draft stays at least up to here. Right: the same "
+            "darts under both rules. Alone, the first miss ends the draft; as a block, the last "
+            "hit decides.",
             "figure": {"data": _traces(extra, rows), "layout": _layout(extra, rows)},
             "foot": words,
-            "legend": [],
+            "legend": [
+                ("line", "w, as a block"),
+                ("dashes", "every token alone"),
+                ("accepted", "hit"),
+                ("rejected", "missed"),
+            ],
             "alt": " ".join([*map(_row_told, rows), words]),
         },
         "html": "",
@@ -140,13 +146,8 @@ def _marks(rows: Sequence[_Row]) -> list[dict[str, object]]:
 
 
 _LOOKS: dict[str, dict[str, object]] = {
-    "hit": {"symbol": "circle", "size": 10, "color": "@accepted"},
-    "missed": {
-        "symbol": "x-thin",
-        "size": 8,
-        "color": "@rejected",
-        "line": {"width": 2, "color": "@rejected"},
-    },
+    "hit": MARKS["accepted"].marker() | {"size": 11},
+    "missed": MARKS["rejected"].marker() | {"size": 11},
     "open": {"symbol": "circle", "size": 3, "color": "@faint"},
 }
 
@@ -169,7 +170,7 @@ def _mark_trace(kind: str, marks: Sequence[tuple[float, int, str]]) -> dict[str,
 def _layout(extra: BlockExtras, rows: Sequence[_Row]) -> dict[str, object]:
     size = len(rows)
     axes: Axes = {
-        "xaxis": {"range": [0, 1.03], "domain": list(_LINE), "tickvals": [0, 0.5, 1]},
+        "xaxis": SHARES | {"range": [0, 1.03], "domain": list(_LINE)},
         "xaxis2": {"range": [-0.5, 1.5], "domain": list(_MARKS), "showticklabels": False},
         "yaxis": {
             "range": [0.3 - size, 0.7],
@@ -199,7 +200,7 @@ def _layout(extra: BlockExtras, rows: Sequence[_Row]) -> dict[str, object]:
 
 
 def _column_head(column: float, name: str, kept: int) -> list[dict[str, object]]:
-    lines = head(column, [name, f"keeps {kept or 'none'}"])
+    lines = head(column, [name, f"{kept} kept"])
     return [{**line, "xref": "x2", "xanchor": "center", "align": "center"} for line in lines]
 
 

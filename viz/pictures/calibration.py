@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import fsum, sqrt
 
-from core.extras import OptTreeExtras, PoolExtras, StaticExtras
+from core.extras import FeatureExtras, OptTreeExtras, PoolExtras, StaticExtras
 from core.metrics import offered, wilson
 from core.trace import Round, Trace
 from viz.figure import layout
@@ -25,7 +25,7 @@ _EDGES = (0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
 _FEW = 5  # tokens below which the dot is hollow
 _LEAST, _MOST = 5.0, 15.0  # px of a dot
 _HEIGHT = 240
-_KINDS = (PoolExtras, OptTreeExtras, StaticExtras)
+_KINDS = (PoolExtras, OptTreeExtras, StaticExtras, FeatureExtras)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class _Bin:
 
 
 def draw(reading: Reading) -> Picture | None:
-    """Return the picture for a round whose tree was built on ranks or confidences."""
+    """Return the picture for a round that was drafted by ranks, confidences or a trained head."""
     if not any(isinstance(extra, _KINDS) for extra in reading.round.extras):
         return None
     bins = _bins(reading.trace)
@@ -68,6 +68,7 @@ def draw(reading: Reading) -> Picture | None:
             "alt": " ".join([*map(_words, bins), told]),
         },
         "html": "",
+        "aside": True,
     }
 
 
@@ -156,7 +157,7 @@ def _counts(bins: list[_Bin]) -> dict[str, object]:
         "x": [round(100 * each.confidence, 2) for each in bins],
         "y": [112] * len(bins),
         "text": [_short(each.tries) for each in bins],
-        "textfont": {"size": 10, "color": "@mute"},
+        "textfont": {"size": 11, "color": "@mute"},
         "hoverinfo": "skip",
         "cliponaxis": False,
     }
@@ -214,5 +215,5 @@ def _name(text: str, x: float, y: float, anchor: str, shift: int) -> dict[str, o
         "xanchor": anchor,
         "yanchor": "middle",
         "xshift": shift,
-        "font": {"size": 10, "color": "@mute"},
+        "font": {"size": 11, "color": "@mute"},
     }

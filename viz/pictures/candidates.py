@@ -14,10 +14,13 @@ from math import isclose
 
 from core.extras import LevelsExtras, TypicalExtras
 from core.trace import Check
+from viz.chart_marks import MARKS
+from viz.chart_tokens import LONGEST
 from viz.figure import chart_text, layout
-from viz.numbers import count, probability
+from viz.numbers import count, ordinal, probability
 from viz.payload import NodeState, Picture
 from viz.reading import OWN, Reading
+from viz.rule_longest import REASONS as STRANDS
 from viz.rules import by_quotient
 from viz.states import ORDER as STATES
 from viz.states import state_of
@@ -26,21 +29,13 @@ from viz.text import alone, shortened
 ORDER = 15
 _ROWS = 6  # candidates shown at a node
 _PITCH = 40  # px from one candidate to the next
-_ABOVE = 0.36  # of a pitch, from a candidate to the number over it
 _TOP = 44  # px, for the numbers over the columns
-_LETTERS = 44  # of all labels in a row, so that neighbours keep apart on a phone
+_LEFT = 66  # px, for the names of the rows
+_BESIDE = "\u00a0" * 4  # what keeps a number beside a mark off it
 _DRAWN = {
     "likeliest": "the likeliest first",
     "distinct": "drawn without replacement, in this order",
     "independent": "drawn with replacement, in this order",
-}
-_MARKS: Mapping[NodeState, tuple[str, float, str, str]] = {  # symbol, size, fill, outline
-    "accepted": ("circle", 13, "@accepted", "@accepted"),
-    "relaxed": ("circle", 13, "@relaxed", "@relaxed-text"),
-    "rejected": ("circle-x-open", 13, "@rejected", "@rejected"),
-    "unreached": ("circle-open", 8, "@mute", "@mute"),
-    "correction": ("diamond", 12, "@correction", "@correction"),
-    "bonus": ("cross", 12, "@bonus", "@bonus"),
 }
 _WORDS: Mapping[NodeState, str] = {
     "accepted": "kept",
@@ -66,17 +61,16 @@ class _Slot:
 def draw(reading: Reading) -> Picture | None:
     """Return the picture of a round whose nodes had a set number of candidates, tried in turn."""
     extra = next((e for e in reading.round.extras if isinstance(e, LevelsExtras)), None)
-    typical = any(isinstance(e, TypicalExtras) for e in reading.round.extras)  # tries none in turn
-    if extra is None or typical or not reading.round.checks:
+    if extra is None or not reading.round.checks or not _in_turn(reading):
         return None
     slots, alone_kept = _slots(reading), _kept_by_one(reading)
     kept = len(reading.round.outcome.accepted)
-    told = _told(kept, alone_kept)
+    told = " ".join(filter(None, [_told(kept, alone_kept), _never(reading, slots)]))
     return {
         "section": {
             "head": "Candidates, level by level",
             "note": f"Config {' · '.join(map(str, extra.widths))}: the candidates where the walk "
-            f"came by, {_DRAWN[extra.drawing]}. +6: nodes drafted below one and lost with it.",
+            f"came by, {_DRAWN[extra.drawing]}. +6: so many nodes below one were lost with it.",
             "figure": {
                 "data": _traces(reading, slots),
                 "layout": _layout(reading, extra, slots, alone_kept),
@@ -87,6 +81,12 @@ def draw(reading: Reading) -> Picture | None:
         },
         "html": "",
     }
+
+
+def _in_turn(reading: Reading) -> bool:
+    """Return whether the rule tries the candidates of a node one after the other."""
+    typical = any(isinstance(e, TypicalExtras) for e in reading.round.extras)
+    return not typical and STRANDS.isdisjoint(reading.round.nodes.reason)
 
 
 def _slots(reading: Reading) -> list[_Slot]:
@@ -151,6 +151,15 @@ def _told(kept: int, single: int | None) -> str:
     return f"{kept} kept; a single candidate would have kept {single or 'none'}."
 
 
+def _never(reading: Reading, slots: Sequence[_Slot]) -> str:
+    """Say which levels have no column, since the walk ended above."""
+    last = max(slot.level for slot in slots)
+    if reading.round.max_depth <= last:
+        return ""
+    below = "Level" if reading.round.max_depth == last + 1 else f"Levels {last + 1} to"
+    return f"{below} {reading.round.max_depth} came into no test."
+
+
 def _levels_told(reading: Reading, slots: Sequence[_Slot]) -> str:
     levels = range(1, 1 + max((slot.level for slot in slots), default=0))
     rows = [
@@ -171,8 +180,6 @@ def _times(reading: Reading, node: int) -> str:
 
 
 def _traces(reading: Reading, slots: Sequence[_Slot]) -> list[dict[str, object]]:
-    levels = 1 + max(slot.level for slot in slots)
-    letters = max(4, _LETTERS // levels)
     path = [slot for slot in slots if slot.state in ("accepted", "relaxed")]
     lost = [slot for slot in slots if slot.below and slot not in path]
     band: dict[str, object] = {
@@ -189,25 +196,22 @@ def _traces(reading: Reading, slots: Sequence[_Slot]) -> list[dict[str, object]]
         "mode": "text",
         "name": "below",
         "x": [slot.level for slot in lost],
-        "y": [_ABOVE - slot.place for slot in lost],
-        "text": [f"+{slot.below}" for slot in lost],
-        "textposition": "middle center",
+        "y": [-slot.place for slot in lost],
+        "text": [f"{_BESIDE}+{slot.below}" for slot in lost],
+        "textposition": "middle right",
         "textfont": {"size": 11, "color": "@mute"},
         "hoverinfo": "skip",
     }
-    return [band, below, *(_marks(reading, slots, state, letters) for state in _present(slots))]
+    return [band, below, *(_marks(reading, slots, state) for state in _present(slots))]
 
 
 def _present(slots: Sequence[_Slot]) -> list[NodeState]:
     """Return the states met, in the order of the legend."""
     met = {slot.state for slot in slots}
-    return [state for state in STATES if state in met and state in _MARKS]
+    return [state for state in STATES if state in met and state in MARKS]
 
 
-def _marks(
-    reading: Reading, slots: Sequence[_Slot], state: NodeState, letters: int
-) -> dict[str, object]:
-    symbol, size, fill, outline = _MARKS[state]
+def _marks(reading: Reading, slots: Sequence[_Slot], state: NodeState) -> dict[str, object]:
     some = [slot for slot in slots if slot.state == state]
     return {
         "type": "scatter",
@@ -215,13 +219,9 @@ def _marks(
         "name": state,
         "x": [slot.level for slot in some],
         "y": [-slot.place for slot in some],
-        "marker": {
-            "symbol": symbol,
-            "size": size,
-            "color": fill,
-            "line": {"width": 1.6, "color": outline},
-        },
-        "text": [chart_text(_name_of(reading, slot, letters)) for slot in some],
+        "marker": MARKS[state].marker(),
+        "text": [chart_text(_name_of(reading, slot)) for slot in some],
+        "meta": {"room": (1, 4)},
         "textposition": "bottom center",
         "textfont": {"size": 11, "color": "@mute" if state == "unreached" else "@ink"},
         "hoverinfo": "text",
@@ -230,9 +230,9 @@ def _marks(
     }
 
 
-def _name_of(reading: Reading, slot: _Slot, letters: int) -> str:
+def _name_of(reading: Reading, slot: _Slot) -> str:
     drawn = 1 if slot.node == OWN else reading.round.nodes.count[slot.node]
-    name = alone(shortened(reading.label(slot.node), letters))
+    name = alone(shortened(reading.label(slot.node), LONGEST))
     return f"{name} ×{drawn}" if drawn > 1 else name
 
 
@@ -251,28 +251,24 @@ def _layout(
         for depth, state in zip(reading.depths, reading.round.nodes.state, strict=True)
         if state not in ("root", "pruned", "probe")
     )
-    levels = reading.round.max_depth
-    last = max(levels, max(slot.level for slot in slots))
+    last = max(slot.level for slot in slots)
+    levels = range(1, min(last, reading.round.max_depth) + 1)
     rows = max(slot.place for slot in slots)
     axes: dict[str, dict[str, object]] = {
         "xaxis": {"range": [0.5, last + 0.5], "showticklabels": False},
         "yaxis": {
             "range": [-rows - 0.6, -0.4],
             "tickvals": [-place for place in range(1, rows + 1)],
-            "ticktext": [str(place) for place in range(1, rows + 1)],
+            "ticktext": [ordinal(place) for place in range(1, rows + 1)],
         },
     }
-    heads = [
-        _number(level, str(extra.widths[level - 1]), 26, "@ink") for level in range(1, levels + 1)
-    ]
-    sizes = [_number(level, str(drafted[level]), 10, "@mute") for level in range(1, levels + 1)]
-    names = [_name("<b>k</b>", 26, "@ink"), _name("nodes", 10, "@mute")]
+    heads = [_number(level, str(extra.widths[level - 1]), 26, "@ink") for level in levels]
+    sizes = [_number(level, str(drafted[level]), 10, "@mute") for level in levels]
+    names = [_name("candidates", 26, "@ink"), _name("nodes", 10, "@mute")]
     stop = [] if single is None or single == len(reading.round.outcome.accepted) else [single + 1]
-    figure = layout(_TOP + _PITCH * rows + 20, (44, 8, _TOP, 20), axes)
-    return figure | {
-        "annotations": [*names, *heads, *sizes, *(_stopped(level, last) for level in stop)],
-        "shapes": [_line(level) for level in stop],
-    }
+    figure = layout(_TOP + _PITCH * rows + 20, (_LEFT, 8, _TOP, 20), axes)
+    told = [*names, *heads, *sizes, *(_stopped(level, last) for level in stop)]
+    return figure | {"annotations": told, "shapes": [_line(level) for level in stop]}
 
 
 def _number(level: int, text: str, shift: int, colour: str) -> dict[str, object]:
@@ -282,7 +278,12 @@ def _number(level: int, text: str, shift: int, colour: str) -> dict[str, object]
 
 def _name(text: str, shift: int, colour: str) -> dict[str, object]:
     """Return what the numbers of a row over the columns are."""
-    return _word(text, shift, colour) | {"xref": "paper", "x": 0, "xanchor": "left", "xshift": -44}
+    return _word(text, shift, colour) | {
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "xshift": -_LEFT,
+    }
 
 
 def _word(text: str, shift: int, colour: str) -> dict[str, object]:
@@ -307,7 +308,7 @@ def _line(level: int) -> dict[str, object]:
         "yref": "paper",
         "y0": 0,
         "y1": 1,
-        "line": {"color": "@ink", "width": 1.2, "dash": "dash"},
+        "line": {"color": "@ink", "width": 1.2, "dash": "4px 3px"},
     }
 
 

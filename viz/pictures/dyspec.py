@@ -12,7 +12,7 @@ from math import sqrt
 
 from core.extras import DySpecExtras
 from viz.chart_tokens import note, token_text
-from viz.figure import CLEAR, layout
+from viz.figure import CLEAR, SHARES, layout
 from viz.numbers import count, ordinal, probability
 from viz.payload import Figure, Picture
 from viz.reading import Reading
@@ -217,6 +217,7 @@ def _bar(
         "marker": {"color": list(fills), "line": {"width": 1.2, "color": list(lines)}},
         "text": [probability(value) for value in values],
         "textposition": "outside",
+        "constraintext": "none",
         "textfont": {"size": 11, "color": "@ink"},
         "cliponaxis": False,
         "hoverinfo": "text",
@@ -235,13 +236,7 @@ def _layout(reading: Reading, rows: _Rows) -> dict[str, object]:
     blank: dict[str, object] = {"showticklabels": False}
     axes: dict[str, dict[str, object]] = {
         "xaxis": blank | {"range": [-0.4, deepest + _ROOM], "domain": [0, _SPLIT[0]]},
-        "xaxis2": {
-            "range": [0, 1.12],
-            "domain": [_SPLIT[1], 1],
-            "tickvals": [0, 0.5, 1],
-            "ticktext": ["0", ".5", "1"],
-            "anchor": "y",
-        },
+        "xaxis2": SHARES | {"range": [0, 1.12], "domain": [_SPLIT[1], 1], "anchor": "y"},
         "yaxis": blank | {"range": [-rows.count + 0.4, 0.8]},
     }
     return layout(height, (6, 6, _TOP, _BOTTOM), axes) | {
@@ -304,13 +299,13 @@ def _limit_line(rows: _Rows) -> dict[str, object]:
         "x1": least,
         "y0": 0.3,
         "y1": 0.4 - rows.count,
-        "line": {"color": "@correction", "width": 1.4, "dash": "dash"},
+        "line": {"color": "@ink", "width": 1.2, "dash": "1.5px 2.5px"},
     }
 
 
 def _limit(rows: _Rows) -> list[dict[str, object]]:
     text = f"C = {probability(_least(rows.extra))}"
-    return [note(_least(rows.extra), 0, text, "@correction") | {"xref": "x2", "xshift": 5}]
+    return [note(_least(rows.extra), 0, text, "@ink") | {"xref": "x2", "xshift": 5}]
 
 
 def _foot(extra: DySpecExtras) -> str:

@@ -12,7 +12,7 @@ from math import fsum, sqrt
 
 from core.extras import PoolExtras
 from viz.branches import branches
-from viz.chart_tokens import head, letters, note, token_text
+from viz.chart_tokens import fitted, head, note, token_text, words
 from viz.figure import layout
 from viz.numbers import count, probability
 from viz.payload import Figure, Label, Picture
@@ -195,21 +195,21 @@ def _layout(
     x: dict[str, object] = {"range": [-0.1, steps - 0.1], "showticklabels": False}
     y: dict[str, object] = {"range": [rows + 0.4, -0.9], "showticklabels": False}
     figure = layout(_PITCH * (rows + 1.3) + _HEAD, (4, 2, _HEAD, 2), {"xaxis": x, "yaxis": y})
-    most = letters(steps, 2 * _RADIUS + 4)
-    labels = [_label(circle, most) for circle in circles if circle.kept or circle.frontier]
+    labels = [_label(circle) for circle in circles if circle.kept or circle.frontier]
     heads = [
         line
         for step, (size, column) in enumerate(zip(pool.sizes, columns, strict=True))
         for line in _head(pool, step, size, column, rows)
     ]
-    return figure | {"annotations": [*labels, *heads]}
+    return figure | words([*labels, *heads])
 
 
-def _label(circle: _Circle, most: int) -> dict[str, object]:
+def _label(circle: _Circle) -> dict[str, object]:
     colour = "@accepted" if circle.accepted else "@ink" if circle.kept else "@mute"
-    text = token_text(circle.label, most)
-    shown = note(circle.step, circle.row, text, colour, circle.accepted)
-    return {**shown, "xshift": round(circle.size / 2 + 4), "bgcolor": "@paper", "borderpad": 0}
+    shown = note(circle.step, circle.row, token_text(circle.label), colour, circle.accepted)
+    shift = round(circle.size / 2 + 4)
+    placed = {**shown, "xshift": shift, "bgcolor": "@paper", "borderpad": 0}
+    return fitted(placed, 1, shift + _RADIUS + 10)
 
 
 def _head(

@@ -32,6 +32,7 @@ def draw(reading: Reading) -> Picture | None:
             "alt": words,
         },
         "html": "",
+        "aside": True,
     }
 
 

@@ -49,11 +49,11 @@ def draw(reading: Reading) -> Picture | None:
         end=reading.round.prefix_length,
     )
     words = _told(copy)
-    note = "The arc leads from the copied tokens to where they were put."
+    note = "The arc leads from the copied tokens to where they were put; below, the source."
     legend = [
-        ("target", "matched"),
-        ("accepted", "copied and kept"),
-        ("unreached", "copied, not kept"),
+        ("square-law", "matched"),
+        ("square-accepted", "copied and kept"),
+        ("square-faint", "copied, not kept"),
     ]
     figure: Figure = {"data": [_spans(reading, copy)], "layout": _layout(copy)}
     section = _section(note, figure, words, words, legend)
@@ -123,7 +123,7 @@ def _layout(copy: _Copy) -> dict[str, object]:
     x: dict[str, object] = {
         "range": [copy.start - room, last + room],
         "tickvals": [copy.begin, copy.end],
-        "ticktext": [f"{copy.begin:,}", f"{copy.end:,}"],
+        "ticktext": [f"from {copy.begin:,}", f"to {copy.end:,}"],
     }
     y: dict[str, object] = {"range": [-0.25, 1.1], "showticklabels": False}
     figure = layout(84, (8, 8, 4, 20), {"xaxis": x, "yaxis": y})

@@ -1,13 +1,13 @@
 """OPT-Tree: the layers that were drafted as a grid, and under it whether each step was worth it.
 
-A column per draft step, a cell per candidate, the largest p^ on top; those kept are always the
-first of a column.
+A column per draft step, a cell per candidate, the largest product of confidences on top; those
+kept are always the first of a column.
 """
 
 from __future__ import annotations
 
 from core.extras import OptLayer, OptTreeExtras
-from viz.chart_tokens import head, letters, note, token_text
+from viz.chart_tokens import fitted, head, note, token_text, words
 from viz.figure import layout
 from viz.numbers import count, probability
 from viz.opt_gains import AXIS, added_text, bars, gains, marks, value_axis
@@ -31,9 +31,10 @@ def draw(reading: Reading) -> Picture | None:
     return {
         "section": {
             "head": "Is another draft step worth it?",
-            "note": "A column per draft step. A cell is a candidate, stronger for a larger p^, the "
-            "product of its confidences; framed: kept. Below: what the step added to E(A), the sum "
-            f"of the {extra.budget:,} largest p^, and the dashed line that it had to pass.",
+            "note": "A column per draft step. A cell is a candidate, darker for a larger product "
+            "of its confidences; framed: kept, blue: accepted. Below: what the step added to E(A), "
+            f"the sum of the {extra.budget:,} largest products, and the dashed line that it had "
+            "to pass.",
             "figure": _figure(reading, extra),
             "foot": told,
             "legend": [],
@@ -65,8 +66,7 @@ def _figure(reading: Reading, extra: OptTreeExtras) -> Figure:
     needed, numbers = marks(extra)
     return {
         "data": [_cells(reading, extra, rows), *bars(extra)],
-        "layout": figure
-        | {"annotations": [*labels, *heads, *numbers], "shapes": [*frames, *needed]},
+        "layout": figure | words([*labels, *heads, *numbers]) | {"shapes": [*frames, *needed]},
     }
 
 
@@ -81,7 +81,7 @@ def _head(extra: OptTreeExtras, step: int) -> list[dict[str, object]]:
 
 
 def _cells(reading: Reading, extra: OptTreeExtras, rows: int) -> dict[str, object]:
-    """Return the cells as a heat map of the square root of p^, with empty columns between."""
+    """Return the cells as a heat map of the root of each product, with gaps between."""
     steps = range(len(extra.layers))
     shades: list[list[float | None]] = []
     told: list[list[str]] = []
@@ -143,13 +143,13 @@ def _labels(
     reading: Reading, extra: OptTreeExtras, step: int, rows: int
 ) -> list[dict[str, object]]:
     """Return the tokens of a column, and how many candidates have no cell."""
-    layer, most = extra.layers[step], letters(len(extra.layers), 14)
+    layer = extra.layers[step]
     found: list[dict[str, object]] = []
     for row, value in enumerate(layer.value[:rows]):
         colour = "@paper" if value**0.5 > _DARK else "@ink" if layer.node[row] else "@mute"
-        text = token_text(_label(reading, extra, step, row), most)
+        text = token_text(_label(reading, extra, step, row))
         shown = note(step + 1 - _HALF, row, text, colour, _came(reading, layer.node[row]))
-        found.append({**shown, "xshift": 3})
+        found.append(fitted({**shown, "xshift": 3}, 2 * _HALF, 8))
     left = len(layer.value) - rows
     return [*found, note(step + 1 - _HALF, rows, f"+ {left}")] if left > 0 else found
 
@@ -174,7 +174,7 @@ def _frame(step: int, row: int, accepted: bool) -> dict[str, object]:
         "y0": row - _TALL,
         "y1": row + _TALL,
         "line": {
-            "color": "@accepted" if accepted else "@law",
+            "color": "@accepted" if accepted else "@mute",
             "width": 2.4 if accepted else 1,
         },
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.extras import PrefixExtras, PrefixLine, PrefixNode, PrefixWay, Rung, Way
-from viz.figure import Axes, layout
+from viz.figure import SHARES, Axes, layout
 from viz.gap_curves import BOTTOM, TOP, Plot
 from viz.ladder_bars import Bars, acceptance
 from viz.numbers import count, probability
@@ -40,12 +40,15 @@ def draw(reading: Reading) -> Picture | None:
         "section": {
             "head": "What any rule could keep",
             "note": f"After {_name(reading, shown.node)}: tokens in order of rising p/q, each as "
-            "wide as its q; H are those up to a point. Solid: p(H). Dashed: the chance that all "
-            "drafts lie in H; where it is above p(H), drafts are lost whatever the rule. Bars: how "
-            "often a draft is kept, dotted for one draft alone.",
+            "wide as its q; H are those up to a point. Where all drafts lie in H more often than "
+            "the target does, drafts are lost whatever the rule. Bars: how often a draft is kept.",
             "figure": _Figure(reading, shown).figure(),
             "foot": words,
-            "legend": [],
+            "legend": [
+                ("line", "p(H)"),
+                ("dashes", "all drafts in H"),
+                ("dots", "one draft alone"),
+            ],
             "alt": words,
         },
         "html": "",
@@ -69,14 +72,17 @@ def _name(reading: Reading, node: int) -> str:
 
 
 def _told(reading: Reading, node: PrefixNode) -> str:
-    kept = f"{count(node.drafts, 'draft')} made as here"
-    if node.rungs:
-        alone_kept = acceptance(_rung(node, _ONE))
-        kept = f"one draft would be kept {alone_kept} of the time; {kept}"
+    name, best = _name(reading, node.node), probability(_best(node, _IN_USE))
+    most = (
+        f"{count(node.drafts, 'draft')} made as here are kept {best} of the time, the most that "
+        "any rule could keep."
+    )
+    if not node.rungs:
+        return f"After {name} {most}"
     return (
-        f"After {_name(reading, node.node)} {kept} are kept {probability(_best(node, _IN_USE))} "
-        f"of the time, the most that any rule could keep. Drawn without replacement the most "
-        f"would be {probability(_best(node, 'distinct'))}, with replacement "
+        f"After {name} one draft would be kept {acceptance(_rung(node, _ONE))} of the time; "
+        f"{most} Drawn without replacement the most would be "
+        f"{probability(_best(node, 'distinct'))}, with replacement "
         f"{probability(_best(node, 'independent'))}."
     )
 
@@ -166,11 +172,7 @@ class _Figure:
             1 - ((row + 1) * _ROW - _FOOT) / _height(),
         )
         last = row == len(_WAYS) - 1
-        ticks: dict[str, object] = {
-            "range": [0, 1],
-            "tickvals": [0, 0.5, 1],
-            "showticklabels": last,
-        }
+        ticks = SHARES | {"range": [0, 1], "showticklabels": last}
         domain: dict[str, object] = {"domain": [bottom, top]}
         left, right = _axis(2 * row), _axis(2 * row + 1)
         return {

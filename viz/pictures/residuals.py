@@ -5,10 +5,11 @@ A token keeps its row through all frames of a node. Shown where a node had sever
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from viz.laws import laws_before, remains_after
+from viz.laws import NOISE, laws_before, remains_after
 from viz.numbers import probability
 from viz.payload import Film, FilmCell, FilmFrame, FilmRow, NodeState, Picture
 from viz.reading import OWN, Reading
@@ -18,15 +19,20 @@ from viz.text import alone
 ORDER = 20
 _ROWS = 5  # tokens per node
 _DIGITS = 6  # of a share
+_EVEN = 0.005  # nats: closer bounds are told as one number
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A law that a dart was thrown at, or that the target's own token came from."""
+    """A law that a dart was thrown at, or that the target's own token came from; `rest` is its mass
+    on tokens that are not listed.
+    """
 
     number: int | None  # of the dart
+    chance: float | None  # of the dart
     left: bool  # what remains of p, not p itself
     mass: dict[int, float]
+    rest: float
     token: int  # tried, or written by the target
     state: NodeState
 
@@ -46,7 +52,8 @@ def draw(reading: Reading) -> Picture | None:
         "section": {
             "head": "What remains of p, dart by dart",
             "note": "A row of frames per node where a dart missed. A bar is a token's share of "
-            "the law that the dart was thrown at.",
+            "the law that the dart was thrown at; beside each dart its chance, below its law the "
+            "entropy.",
             "figure": None,
             "foot": "",
             "legend": [
@@ -78,27 +85,46 @@ def _frames(reading: Reading, places: Sequence[int]) -> list[_Frame]:
         if laws is None:
             return []
         token, state = reading.token(node), state_of(reading, node)
-        frames.append(_Frame(place + 1, place > places[0], laws.p, token, state))
+        chance = reading.round.checks[place].accept_probability
+        number, left = place + 1, place > places[0]
+        frames.append(_Frame(number, chance, left, laws.p, laws.p_rest, token, state))
     remains = remains_after(reading, places[-1])
     if remains is not None and reading.own is not None:
         own = state_of(reading, OWN)
-        frames.append(_Frame(None, True, remains.mass, reading.own, own))
+        frames.append(_Frame(None, None, True, remains.mass, remains.rest, reading.own, own))
     return frames
 
 
 def _film(reading: Reading, node: int, frames: Sequence[_Frame]) -> Film:
+    size = reading.trace.models.target.vocabulary_size
     return {
         "after": reading.label(node),
-        "frames": [_head(frame) for frame in frames],
+        "frames": [_head(frame, size) for frame in frames],
         "rows": [_row(reading, node, frames, token) for token in _chosen(frames)],
     }
 
 
-def _head(frame: _Frame) -> FilmFrame:
-    law = "what remains" if frame.left else "p"
-    if frame.number is None:
-        return {"head": "The target writes", "note": f"from {law}"}
-    return {"head": f"Dart {frame.number}", "note": f"at {law}"}
+def _head(frame: _Frame, vocabulary: int) -> FilmFrame:
+    law, entropy = "what remains" if frame.left else "p", _entropy(frame, vocabulary)
+    if frame.number is None or frame.chance is None:
+        return {"head": "The target writes", "note": f"from {law}", "entropy": entropy}
+    head = f"Dart {frame.number} · {probability(frame.chance)}"
+    return {"head": head, "note": f"at {law}", "entropy": entropy}
+
+
+def _entropy(frame: _Frame, vocabulary: int) -> str:
+    """Return the entropy of a law in nats, or its bounds: tokens that are not listed hold least if
+    they are one, and most if all others of the vocabulary share alike.
+    """
+    least = math.fsum(-mass * math.log(mass) for mass in frame.mass.values() if mass > 0)
+    if frame.rest < NOISE:
+        return f"{least:.2f}"
+    least -= frame.rest * math.log(frame.rest)
+    others = vocabulary - len(frame.mass)
+    if others < 1:  # a record from elsewhere may not know the vocabulary
+        return f"over {least:.2f}"
+    most = least + frame.rest * math.log(others)
+    return f"{least:.2f}" if most - least < _EVEN else f"{least:.2f} to {most:.2f}"
 
 
 def _row(reading: Reading, node: int, frames: Sequence[_Frame], token: int) -> FilmRow:

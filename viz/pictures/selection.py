@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.extras import Pick
+from viz.chart_tokens import note
 from viz.figure import chart_text, layout
 from viz.numbers import count, probability
 from viz.payload import Figure, Picture
@@ -20,7 +21,7 @@ from viz.sentence import named
 from viz.text import alone, shortened
 
 ORDER = 14
-_PITCH = 24  # pixels of a row
+_PITCH, _TOP = 24, 40  # pixels of a row, of the heads
 _ROWS = 8  # tokens shown; those drafted always are
 _LETTERS = 9
 _SIDE = 8  # tokens of the square, at most
@@ -53,7 +54,7 @@ def draw(reading: Reading) -> Picture | None:
             "foot": _told(reading, pick),
             "legend": [
                 ("target", "p"),
-                ("draft", "p_I, the law of what is selected"),
+                ("draft", "law of the token selected"),
                 ("overlap", "overlap: the chance to be kept"),
             ],
             "alt": " ".join(_told(reading, each) for each in selections(reading)),
@@ -66,7 +67,7 @@ def _note(pick: Pick, side: int) -> str:
     told = ["Ring: drafted; disc: selected."]
     if side > 1:
         last = ", at the last meeting" if len(pick.candidates) > 2 else ""
-        told.append(f"A square{last}: how often its row is selected from it and its column.")
+        told.append(f"A cell{last}: how often its row is selected from it and its column.")
     if pick.q is not None:
         told.append("The tick is q, the law of one draft.")
     return " ".join(told)
@@ -193,7 +194,7 @@ def _heat(pick: Pick, rows: Sequence[_Row], side: int) -> list[dict[str, object]
         "x": [j for _, j, _ in known],
         "y": [i for i, _, _ in known],
         "text": [probability(z, 2) for _, _, z in known],
-        "textfont": {"size": 10, "color": "@ink"},
+        "textfont": {"size": 11, "color": "@ink"},
         "hoverinfo": "skip",
     }
     return [heat, numbers]
@@ -247,7 +248,7 @@ def _bars(rows: Sequence[_Row]) -> list[dict[str, object]]:
 
 def _hover(row: _Row) -> str:
     q = "" if row.q is None else f", q {probability(row.q)}"
-    return f"{chart_text(row.name)}: p {probability(row.p)}, p_I {probability(row.picked)}{q}"
+    return f"{chart_text(row.name)}: p {probability(row.p)}, selected {probability(row.picked)}{q}"
 
 
 def _layout(reading: Reading, pick: Pick, rows: list[_Row], side: int) -> dict[str, object]:
@@ -268,9 +269,9 @@ def _layout(reading: Reading, pick: Pick, rows: list[_Row], side: int) -> dict[s
         },
         "xaxis3": {
             "range": [0, 1.04 * most or 1],
-            "domain": [0.08 + square, 1],
+            "domain": [0.1 + square, 1],
             "side": "top",
-            "nticks": 4,
+            **_ticks(most),
         },
         "yaxis": {
             "range": [len(rows) - 0.5, -0.5],
@@ -279,8 +280,27 @@ def _layout(reading: Reading, pick: Pick, rows: list[_Row], side: int) -> dict[s
             "tickfont": {"size": 12, "color": "@ink"},
         },
     }
-    figure = layout(_PITCH * len(rows) + 26, (92, 8, 22, 4), axes)
-    return figure | {"barmode": "overlay", "shapes": _outlined(reading, pick, side)}
+    figure = layout(_PITCH * len(rows) + _TOP + 4, (92, 8, _TOP, 4), axes)
+    heads = [_head("p, and what is selected", 0.1 + square)]
+    heads += [_head("against", 0.05)] if side else []
+    return figure | {
+        "barmode": "overlay",
+        "shapes": _outlined(reading, pick, side),
+        "annotations": heads,
+    }
+
+
+def _ticks(most: float) -> dict[str, object]:
+    """Return the ticks of an axis that ends at `most`: about four, written as probabilities."""
+    step = next((step for step in (0.02, 0.05, 0.1, 0.2) if most < 4 * step), 0.5)
+    values = [round(step * place, 2) for place in range(int(most / step + 1e-9) + 1)]
+    return {"tickvals": values, "ticktext": [f"{value:g}".lstrip("0") or "0" for value in values]}
+
+
+def _head(text: str, x: float) -> dict[str, object]:
+    """Return what a part of the figure shows, over its scale."""
+    at_top = {"xref": "paper", "yref": "paper", "yanchor": "bottom", "yshift": 18}
+    return note(x, 1, text, "@ink", bold=True) | at_top | {"borderpad": 0}
 
 
 def _outlined(reading: Reading, pick: Pick, side: int) -> list[dict[str, object]]:
@@ -324,7 +344,7 @@ def _told(reading: Reading, pick: Pick) -> str:
     )
     return (
         f"After {named(reading.label(pick.node))}: {_listed(drafts)} drafted, {selected} selected. "
-        f"p_I covers {probability(pick.overlap)} of p{apart}{best}."
+        f"The law of the token selected covers {probability(pick.overlap)} of p{apart}{best}."
     )
 
 

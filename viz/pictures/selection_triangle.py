@@ -183,7 +183,7 @@ def _levels(three: _Three) -> dict[str, object]:
         "x": [round(x, 4) for _, (x, _) in written],
         "y": [round(y, 4) for _, (_, y) in written],
         "text": [probability(level, 1) for level, _ in written],
-        "textfont": {"size": 10, "color": "@ink"},
+        "textfont": {"size": 11, "color": "@ink"},
         "hoverinfo": "skip",
     }
 
@@ -229,7 +229,8 @@ def _points(three: _Three) -> dict[str, object]:
 def _sides(q: tuple[float, float], p: tuple[float, float]) -> list[str]:
     """Return on which side of its point each name stands: apart where the points are close."""
     if abs(q[0] - p[0]) < _CLOSE and abs(q[1] - p[1]) < _CLOSE:
-        return ["middle left", "middle right"] if q[0] < p[0] else ["middle right", "middle left"]
+        upper, lower = "top right", "middle right"
+        return [upper, lower] if q[1] > p[1] else [lower, upper]
     return ["middle left" if x > 1 - _CLOSE else "middle right" for x, _ in (q, p)]
 
 
@@ -252,13 +253,13 @@ def _layout() -> dict[str, object]:
     axes: dict[str, dict[str, object]] = {
         "xaxis": {"range": [-0.12, 1.12], "showticklabels": False},
         "yaxis": {
-            "range": [-0.12, _HEIGHT + 0.1],
+            "range": [-0.11, _HEIGHT + 0.09],
             "showticklabels": False,
             "scaleanchor": "x",
             "scaleratio": 1,
         },
     }
-    return layout(300, (8, 8, 4, 4), axes)
+    return layout(270, (8, 8, 0, 0), axes)
 
 
 def _told(three: _Three) -> str:

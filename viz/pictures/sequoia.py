@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from core.extras import SequoiaExtras
 from core.trace import Round
 from viz.chart_tokens import note, token_text
-from viz.figure import CLEAR, layout
+from viz.figure import CLEAR, SHARES, layout
 from viz.numbers import count, ordinal, probability, rate
 from viz.payload import Figure, Picture
 from viz.plan_layout import Plan, filled, laid_out
@@ -22,8 +22,9 @@ from viz.reading import Reading
 ORDER = 10
 _SPLIT = (0.5, 0.62)  # where the tree ends and where the bars begin
 _WIDEST, _THINNEST = 9.0, 0.8  # px of a line
-_TOP, _BOTTOM = 26, 24  # px: the panels' heads, the axis
-_LOWEST, _HIGHEST = 150, 420  # px of the panels
+_TOP, _BOTTOM = 40, 24  # px: the panels' heads, the axis
+_SEEN = 50  # px of the column that counts what stayed
+_LOWEST, _HIGHEST = 150, 406  # px of the panels
 _LEAF, _BAR = 16, 26  # px of a row on either side
 _MOST_PLACES = 8  # bars
 _SO_FAR = 256  # rounds that are counted
@@ -217,13 +218,7 @@ def _layout(extra: SequoiaExtras, plan: Plan, places: list[_Place]) -> dict[str,
             "anchor": "y",
         },
         "yaxis": {"range": [0.7 - plan.rows, 0.3], "showticklabels": False},
-        "xaxis2": {
-            "range": [0, _ROOM],
-            "domain": [_SPLIT[1], 1],
-            "tickvals": [0, 0.5, 1],
-            "ticktext": ["0", ".5", "1"],
-            "anchor": "y2",
-        },
+        "xaxis2": SHARES | {"range": [0, _ROOM], "domain": [_SPLIT[1], 1], "anchor": "y2"},
         "yaxis2": {
             "range": [0.4 - len(places), 0.6],
             "domain": [1 - bars, 1],
@@ -234,7 +229,7 @@ def _layout(extra: SequoiaExtras, plan: Plan, places: list[_Place]) -> dict[str,
         },
     }
     return layout(height + _TOP + _BOTTOM, (6, 6, _TOP, _BOTTOM), axes) | {
-        "annotations": [*_heads(extra, plan), *map(_number, places)],
+        "annotations": [*_heads(extra, plan), *(n for place in places for n in _numbers(place))],
         "barmode": "overlay",
     }
 
@@ -245,18 +240,21 @@ def _heads(extra: SequoiaExtras, plan: Plan) -> list[dict[str, object]]:
         "xref": "paper",
         "yref": "paper",
         "yanchor": "bottom",
-        "yshift": 8,
+        "yshift": 20,
         "borderpad": 0,
     }
+    below = at_top | {"xanchor": "right", "yshift": 3}
+    title = f"{nodes}, {count(max(plan.depths), 'level')}"
     return [
-        note(0, 1, f"<b>{nodes}, {count(max(plan.depths), 'level')}</b>", "@ink") | at_top,
-        note(_SPLIT[1], 1, "<b>stays, by place</b>", "@ink") | at_top,
+        note(0, 1, title, "@ink", bold=True) | at_top,
+        note(_SPLIT[1], 1, "stays, by place", "@ink", bold=True) | at_top,
+        note(1, 1, "plan") | below | {"xshift": -_SEEN},
+        note(1, 1, "so far") | below,
     ]
 
 
-def _number(place: _Place) -> dict[str, object]:
-    """Return the numbers of a place, in a column at the right edge."""
-    seen = f"   {place.stayed:,}/{place.tried:,}" if place.tried else ""
+def _numbers(place: _Place) -> list[dict[str, object]]:
+    """Return the numbers of a place, in two columns at the right edge."""
     at_edge: dict[str, object] = {
         "xref": "paper",
         "yref": "y2",
@@ -264,7 +262,10 @@ def _number(place: _Place) -> dict[str, object]:
         "align": "right",
         "borderpad": 0,
     }
-    return note(1, -place.rank, f"{probability(place.planned)}{seen}", "@ink") | at_edge
+    planned = note(1, -place.rank, probability(place.planned), "@ink")
+    seen = note(1, -place.rank, f"{place.stayed:,} of {place.tried:,}", "@ink")
+    columns = [planned | at_edge | {"xshift": -_SEEN}]
+    return [*columns, seen | at_edge] if place.tried else columns
 
 
 def _expectation(reading: Reading, extra: SequoiaExtras) -> str:

@@ -10,7 +10,7 @@ from math import sqrt
 from core.extras import StaticExtras
 from core.trace import Round, Trace
 from viz.branches import Point, branches
-from viz.chart_tokens import head, letters, note, token_text
+from viz.chart_tokens import fitted, head, note, token_text, words
 from viz.figure import layout
 from viz.layout import place
 from viz.numbers import count
@@ -21,6 +21,7 @@ ORDER = 10
 _RADIUS = 7.5  # px of a circle that was accepted in every round
 _PITCH = 16  # px of a row
 _HEAD = 34  # px over the rows
+_BENDS = 0.8  # of a column, where the lines to its children part: a label ends before
 
 Ranks = tuple[int, ...]
 
@@ -121,12 +122,12 @@ def _figure(reading: Reading, places: Sequence[_Place]) -> Figure:
             *_marks(places),
         ],
         "layout": figure
-        | {
-            "annotations": [
+        | words(
+            [
                 *(_label(reading, p, depth, p.node in inner) for p in places if p.node),
                 *(line for level in range(1, depth + 1) for line in _head(places, level)),
             ]
-        },
+        ),
     }
 
 
@@ -190,11 +191,12 @@ def _hover(each: _Place) -> str:
 
 def _label(reading: Reading, each: _Place, deepest: int, inner: bool) -> dict[str, object]:
     """Return the token of a place; a leaf has its row to itself, up to the chart's end."""
-    span = 1.0 if inner else deepest - each.depth + 0.86
-    text = token_text(reading.label(each.node), letters(deepest + 1, 2 * _RADIUS + 4, span))
+    span = _BENDS if inner else deepest - each.depth + 0.86
+    text = token_text(reading.label(each.node))
     colour = "@accepted" if each.accepted else "@ink" if each.hits else "@mute"
     shown = note(each.depth, each.row, text, colour, each.accepted)
-    return {**shown, "xshift": round(each.size / 2 + 4), "bgcolor": "@paper", "borderpad": 0}
+    shift = round(each.size / 2 + 4)
+    return fitted({**shown, "xshift": shift, "bgcolor": "@paper", "borderpad": 0}, span, shift)
 
 
 def _told(

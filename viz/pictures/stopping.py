@@ -1,30 +1,36 @@
-"""SVIP: how unsure the drafter was at every position, where that ended the draft, and what the
-target would have kept.
+"""SVIP: how unsure the drafter was at every place, where that ended the draft, and what the target
+would have kept.
+
+A place is a level of the draft, by the surest of its laws: that is what the rule looks at. In a
+chain, the paper's setting, a level is one token.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.extras import SvipExtras
-from viz.figure import chart_text, layout
+from viz.chart_tokens import note
+from viz.figure import CLEAR, SHARES, chart_text, layout
 from viz.numbers import count, probability
 from viz.payload import Figure, Picture
 from viz.reading import Reading
 from viz.text import alone, shortened
 
 ORDER = 12
-_HEAD = "When to stop"
 _LETTERS = 8  # of a token below its place
-_MOST = 40  # positions
+_MOST = 40  # places
+_HEIGHT = 246
+_UPPER, _LOWER = (0.48, 0.84), (0.0, 0.33)  # parts of the chart for entropies and overlaps
+_CLOSE = 0.3  # of the width; marks nearer than that would write over each other
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
     """One drafted token: sqrt(scale x entropy) of the law it came from, and the overlap there."""
 
-    node: int
     label: str
     value: float
     overlap: float | None
@@ -38,42 +44,50 @@ def draw(reading: Reading) -> Picture | None:
     places = _places(reading, extra)
     if not places:
         return None
-    oracle = _oracle(reading)
-    words = _told(reading, places, extra, oracle)
+    words = _told(reading, places, extra)
+    level = "" if _is_chain(reading) else " The surest law of each level counts."
     return {
         "section": {
-            "head": _HEAD,
+            "head": "When to stop",
             "note": "Line: how unsure the drafter was of the law that a token came from; above the "
             "threshold drafting ends with that token. Bars: share of the laws that overlap, which "
-            "is the chance to be kept.",
-            "figure": _figure(places, extra, oracle),
+            f"is the chance to be kept.{level}",
+            "figure": _figure(reading, places, extra),
             "foot": words,
-            "legend": [("overlap", "overlap of p and q"), ("rejected", "first refused")],
+            "legend": [],
             "alt": words,
         },
         "html": "",
     }
 
 
+def _is_chain(reading: Reading) -> bool:
+    return all(len(children) < 2 for children in reading.children)
+
+
 def _places(reading: Reading, extra: SvipExtras) -> list[_Place]:
-    scalars, found = reading.round.scalars, list[_Place]()
-    for node in range(1, min(reading.size, _MOST + 1)):
-        parent = reading.parent(node)
-        entropy = scalars.entropy_q[parent]
-        if entropy is None:
-            continue
-        value = math.sqrt(extra.scale * entropy)
+    """Return a token of every level, one that came from its surest law."""
+    scalars, surest = reading.round.scalars, dict[int, tuple[float, int]]()
+    for node in range(1, reading.size):
+        entropy = scalars.entropy_q[reading.parent(node)]
+        if entropy is not None:
+            depth = reading.depths[node]
+            surest[depth] = min(surest.get(depth, (math.inf, 0)), (entropy, node))
+    found: list[_Place] = []
+    for depth in sorted(surest)[:_MOST]:
+        entropy, node = surest[depth]
         name = alone(shortened(reading.label(node), _LETTERS))
-        found.append(_Place(node, name, value, scalars.overlap[parent]))
+        overlap = scalars.overlap[reading.parent(node)]
+        found.append(_Place(name, math.sqrt(extra.scale * entropy), overlap))
     return found
 
 
-def _oracle(reading: Reading) -> int:
-    """Return how many tokens an oracle would have drafted: those that were kept."""
+def _kept(reading: Reading) -> int:
+    """Return how long an oracle's draft would have been: as long as what was kept."""
     return len(reading.round.outcome.accepted)
 
 
-def _figure(places: list[_Place], extra: SvipExtras, oracle: int) -> Figure:
+def _figure(reading: Reading, places: Sequence[_Place], extra: SvipExtras) -> Figure:
     x = list(range(1, len(places) + 1))
     unsure: dict[str, object] = {
         "type": "scatter",
@@ -81,10 +95,7 @@ def _figure(places: list[_Place], extra: SvipExtras, oracle: int) -> Figure:
         "x": x,
         "y": [place.value for place in places],
         "line": {"color": "@law", "width": 1.6},
-        "marker": {
-            "size": 7,
-            "color": ["@rejected" if p.value > extra.threshold else "@law" for p in places],
-        },
+        "marker": {"size": 7, "color": "@law"},
         "hoverinfo": "text",
         "hovertext": [
             f"{chart_text(p.label)}: {p.value:.3f}, threshold {extra.threshold:g}" for p in places
@@ -104,56 +115,105 @@ def _figure(places: list[_Place], extra: SvipExtras, oracle: int) -> Figure:
             for p in places
         ],
     }
-    return {"data": [overlap, unsure], "layout": _layout(places, extra, oracle)}
+    return {"data": [overlap, unsure], "layout": _layout(reading, places, extra)}
 
 
-def _layout(places: list[_Place], extra: SvipExtras, oracle: int) -> dict[str, object]:
+def _layout(reading: Reading, places: Sequence[_Place], extra: SvipExtras) -> dict[str, object]:
     size, top = len(places), max(extra.threshold, *(place.value for place in places))
-    step = max(1, math.ceil(size / 14))
+    step, width = max(1, math.ceil(size / 14)), max(size, 6)
     axes: dict[str, dict[str, object]] = {
         "xaxis": {
-            "range": [0.4, max(size, 6) + 0.6],
+            "range": [0.4, width + 0.6],
             "tickvals": list(range(1, size + 1, step)),
             "ticktext": [chart_text(place.label) for place in places[::step]],
             "anchor": "y2",
         },
-        "yaxis": {"range": [0, 1.15 * top], "domain": [0.46, 1], "nticks": 4},
-        "yaxis2": {"range": [0, 1], "domain": [0, 0.36], "tickvals": [0, 0.5, 1]},
+        "yaxis": {"range": [0, 1.15 * top], "domain": list(_UPPER), "nticks": 4},
+        "yaxis2": SHARES | {"range": [0, 1], "domain": list(_LOWER)},
     }
-    threshold: dict[str, object] = {
+    marks = _marks(reading, size, width)
+    return layout(_HEIGHT, (40, 10, 6, 24), axes) | {
+        "shapes": [_threshold(extra), *(_line(x, colour) for x, _, colour in marks)],
+        "annotations": [
+            *_names(extra, is_short=size < width / 2),
+            *(_mark(x, text, colour, width) for x, text, colour in marks),
+        ],
+    }
+
+
+def _marks(reading: Reading, size: int, width: int) -> list[tuple[float, str, str]]:
+    """Return x, words and colour of what ends here: the draft, and what an oracle would draft."""
+    kept, stop = _kept(reading), reading.round.stop
+    ended = "drafting stopped" if stop and stop.reason == "entropy" else "drafting ended"
+    own = (size + 0.5, ended, "@ink")
+    if kept >= size:
+        return [(size + 0.5, f"{ended}, kept to the end", "@ink")]
+    oracle = (kept + 0.5, "oracle", "@rejected")
+    if (size - kept) / width < _CLOSE and kept > width / 2:
+        return [oracle, (size + 0.5, "", "@ink")]  # the foot says where drafting ended
+    return [oracle, own]
+
+
+def _line(x: float, colour: str) -> dict[str, object]:
+    return {
+        "type": "line",
+        "yref": "paper",
+        "x0": x,
+        "x1": x,
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": colour, "width": 1.6 if colour == "@rejected" else 1},
+    }
+
+
+def _mark(x: float, text: str, colour: str, width: int) -> dict[str, object]:
+    """Return the words at a line, on the side where there is more room."""
+    is_late = x > 0.6 * width
+    beside = {"xanchor": "right", "xshift": -4} if is_late else {"xshift": 4}
+    return note(x, 1, text, colour) | {"yref": "paper", "yanchor": "top"} | beside
+
+
+def _threshold(extra: SvipExtras) -> dict[str, object]:
+    return {
         "type": "line",
         "xref": "paper",
         "x0": 0,
         "x1": 1,
         "y0": extra.threshold,
         "y1": extra.threshold,
-        "line": {"color": "@mute", "width": 1, "dash": "dot"},
+        "line": {"color": "@ink", "width": 1.2, "dash": "1.5px 2.5px"},
     }
-    shapes = [threshold]
-    if oracle < size:
-        shapes.append(
-            {
-                "type": "line",
-                "yref": "paper",
-                "x0": oracle + 0.5,
-                "x1": oracle + 0.5,
-                "y0": 0,
-                "y1": 1,
-                "line": {"color": "@rejected", "width": 1.6},
-            }
-        )
-    return layout(210, (40, 10, 6, 24), axes) | {"shapes": shapes}
 
 
-def _told(reading: Reading, places: list[_Place], extra: SvipExtras, oracle: int) -> str:
-    stop = reading.round.stop
+def _names(extra: SvipExtras, is_short: bool) -> list[dict[str, object]]:
+    """Name the threshold, where a short draft leaves room, and the two panels."""
+    factor = "" if extra.scale == 1 else f"{extra.scale:g} "
+    left: dict[str, object] = {
+        "xref": "paper",
+        "xshift": -4,
+        "yanchor": "bottom",
+        "bgcolor": "@paper",
+        "borderpad": 0,
+    }
+    side: dict[str, object] = {"xanchor": "right"} if is_short else {"xshift": 2}
+    threshold = note(int(is_short), extra.threshold, f"threshold {extra.threshold:g}", "@ink")
+    return [
+        threshold | left | {"bgcolor": CLEAR} | side,
+        note(0, _UPPER[1], f"√({factor}H), H in nats") | left | {"yref": "paper", "yshift": 3},
+        note(0, _LOWER[1], "overlap of p and q") | left | {"yref": "paper", "yshift": 3},
+    ]
+
+
+def _told(reading: Reading, places: Sequence[_Place], extra: SvipExtras) -> str:
+    stop, kept = reading.round.stop, _kept(reading)
     ended = (
         f"Drafting ended at {stop.value:.3f}, above {extra.threshold:g}"
         if stop is not None and stop.reason == "entropy" and stop.value is not None
         else "Drafting ran to its longest"
     )
-    drafted = count(len(places), "token")
-    if oracle == len(places):
-        return f"{ended}, after {drafted}. All were kept: an oracle would have gone on."
-    kept = f"the first {count(oracle, 'token')}" if oracle else "none"
-    return f"{ended}, after {drafted}. An oracle would have drafted those that stayed: {kept}."
+    drafted = count(len(places), "token" if _is_chain(reading) else "level")
+    if kept == len(places):
+        all_kept = "All were kept" if _is_chain(reading) else "Each kept a token"
+        return f"{ended}, after {drafted}. {all_kept}: an oracle would have gone on."
+    those = f"the first {count(kept, 'token')}" if kept else "none"
+    return f"{ended}, after {drafted}. An oracle would have drafted those that stayed: {those}."

@@ -8,7 +8,7 @@ from core.extras import KSeqNode, TransportNode
 from viz.chart_tokens import note, token_text
 from viz.coupling_map import Coupling
 from viz.crossing_curves import Crossing
-from viz.figure import Axes, layout
+from viz.figure import SHARES, Axes, layout
 from viz.numbers import count, probability
 from viz.payload import Figure, Picture
 from viz.reading import Reading
@@ -40,13 +40,16 @@ def _crossings(reading: Reading, nodes: list[KSeqNode]) -> Picture:
     words = " ".join(_k_seq_told(reading, node) for node in nodes)
     return {
         "section": {
-            "head": "How much room K candidates need",
-            "note": "Each candidate stays with chance p / (ρ q). Solid: what K of them would keep. "
-            "Dashed: the most that leaves the law of the text as it is. Where they meet is ρ*; "
-            "every larger ρ is exact too (blue), and keeps less. Dotted: the best of all rules.",
+            "head": "How far every draft must hold back",
+            "note": "Each draft stays with chance p / (ρ q): the larger ρ, the more rarely. From "
+            "ρ* on, where the lines meet, the text keeps its law (blue); so ρ* is the one to take.",
             "figure": _curves(reading, nodes[:_MOST]),
             "foot": words,
-            "legend": [],
+            "legend": [
+                ("line", "one of the drafts stays"),
+                ("dashes", "the most that may, for this ρ"),
+                ("dots", "the best rule"),
+            ],
             "alt": words,
         },
         "html": "",
@@ -78,10 +81,9 @@ def _curves(reading: Reading, nodes: list[KSeqNode]) -> Figure:
             "tickvals": list(range(1, node.drafts + 1)),
             "anchor": plot.y,
         }
-        axes[f"yaxis{end}"] = {
+        axes[f"yaxis{end}"] = SHARES | {
             "range": [0, plot.top],
             "domain": [max(0.0, top - _PLOT / height), top],
-            "nticks": 3,
             "ticklabelstandoff": 6,
             "anchor": plot.x,
         }
@@ -89,7 +91,7 @@ def _curves(reading: Reading, nodes: list[KSeqNode]) -> Figure:
         shapes += plot.shapes()
         texts += [*plot.annotations(), _title(reading, node, top)]
     texts.append(
-        {**note(1, 0, "ρ"), "xref": "paper", "yref": "paper", "xanchor": "right", "yshift": -30}
+        {**note(1, 0, "ρ"), "xref": "paper", "yref": "paper", "xanchor": "center", "yshift": -26}
     )
     found = layout(height + _AXIS, (_LEFT, 8, 0, _AXIS), axes)
     return {"data": data, "layout": found | {"shapes": shapes, "annotations": texts}}

@@ -50,7 +50,12 @@ class _Dot:
 
     @property
     def height(self) -> float:
-        return max(_FLOOR, log10(self.p)) if self.p > 0 else _FLOOR
+        return _height(self.p)
+
+
+def _height(share: float) -> float:
+    """Return where a share stands on the axis of powers of ten."""
+    return max(_FLOOR, log10(share)) if share > 0 else _FLOOR
 
 
 def draw(reading: Reading) -> Picture | None:
@@ -64,7 +69,7 @@ def draw(reading: Reading) -> Picture | None:
     words = _told(reading)
     told = [_dot_told(reading, extra, dot) for dot in dots if dot.kind in _TESTED]
     kinds = {dot.kind for dot in dots}
-    curve = f"min({_short(extra.epsilon)}, {_short(extra.delta)} e^−H)"
+    curve = f"min({_short(extra.epsilon)}, {_short(extra.delta)} exp(−H))"
     return {
         "section": {
             "head": "What counts as typical",
@@ -133,7 +138,7 @@ def _short(value: float) -> str:
 def _curve(extra: TypicalExtras, widest: float) -> list[dict[str, object]]:
     """Return the region above the threshold, and the threshold."""
     x = [widest * i / (_POINTS - 1) for i in range(_POINTS)]
-    y = [max(_FLOOR, log10(threshold(extra, entropy))) for entropy in x]
+    y = [_height(threshold(extra, entropy)) for entropy in x]
     region: dict[str, object] = {
         "type": "scatter",
         "mode": "none",
@@ -224,7 +229,7 @@ def _touch(one: _Dot, other: _Dot, widest: float) -> bool:
 
 
 def _joined(reading: Reading, group: Sequence[_Dot]) -> str:
-    ordered = sorted(group, key=lambda dot: dot.node)
+    ordered = sorted(group, key=lambda dot: (dot.entropy, dot.node))  # as they stand
     names = [alone(shortened(reading.label(dot.node), _LETTERS)) for dot in ordered]
     return chart_text("  ".join(names))
 
