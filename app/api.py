@@ -6,26 +6,22 @@ labels are what a caller reads. Errors are one sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 import gradio as gr
 from gradio.components import Component
 from gradio.components.api_component import Api
-from gradio.processing_utils import save_bytes_to_cache
-from gradio.utils import get_upload_folder
 
+from app.api_compare import comparison_endpoints
+from app.api_parts import Json, as_file, caller, checked, named, number_field, whole_field
 from app.commands.summary import summary
 from app.messages import Message
-from app.orders import Order, OrderError, check_draft, read_order
-from app.session import stranger
+from app.orders import Order, check_draft, read_order
 from app.studio import Found, Studio, overview_of, rounds_of
-from core.trace_io import TraceError, dumps, read
+from core.trace_io import dumps, read
 from viz.replay import replay_html
-
-Json = dict[str, object] | list[object] | None
-Result = TypeVar("Result")
 
 
 def endpoints(studio: Studio) -> None:
@@ -67,7 +63,7 @@ def endpoints(studio: Studio) -> None:
             draft: A second model that drafts, for methods with the setting drafter = model;
                 empty: the project's own for that target.
         """
-        order = _told(lambda: _checked({
+        order = checked(lambda: _checked({
             "prompt": prompt, "method": method, "config": config or {}, "chat": chat,
             "sampling": {
                 "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed,
@@ -76,7 +72,7 @@ def endpoints(studio: Studio) -> None:
             "models": {"target": target, "draft": draft},
         }, studio))  # fmt: skip
         last: Message | None = None
-        async for message in studio.runner.run(_user(request), order):
+        async for message in studio.runner.run(caller(request), order):
             last = message
         if last is None or last["phase"] == "error":
             raise gr.Error(last["words"] if last else "The run ended early.", print_exception=False)
@@ -138,7 +134,7 @@ def endpoints(studio: Studio) -> None:
             trace: Name of the trace, or an example's key.
         """
         found = _find(studio, trace)
-        return _file(
+        return as_file(
             f"draftscope-{found.name}.html", replay_html(found.trace, found.origin).encode()
         )
 
@@ -149,20 +145,21 @@ def endpoints(studio: Studio) -> None:
         Args:
             file: A trace, .json.gz or .json.
         """
-        trace = _told(lambda: read(Path(file)))
-        stored = studio.shelf.add(_user(request), "From a file", trace)
+        trace = checked(lambda: read(Path(file)))
+        stored = studio.shelf.add(caller(request), "From a file", trace)
         studio.shelf.tidy()
         opened = Found(stored.name, stored.origin, trace)
         return cast("dict[str, object]", _without_figures(overview_of(opened)))
 
-    _named(run, _order_fields(), _run_results())
+    named(run, _order_fields(), _run_results())
     name = gr.Textbox(label="trace")
-    places = [_whole("start", 0), _whole("stop", 8)]
-    _named(rounds, [name, *places], [gr.JSON(label="rounds")])
-    _named(example, [gr.Textbox("", label="key")], [gr.JSON(label="overview")])
-    _named(export_trace, [name], [gr.File(label="trace file")])
-    _named(export_html, [name], [gr.File(label="replay")])
-    _named(import_trace, [gr.File(label="file")], [gr.JSON(label="overview")])
+    places = [whole_field("start", 0), whole_field("stop", 8)]
+    named(rounds, [name, *places], [gr.JSON(label="rounds")])
+    named(example, [gr.Textbox("", label="key")], [gr.JSON(label="overview")])
+    named(export_trace, [name], [gr.File(label="trace file")])
+    named(export_html, [name], [gr.File(label="replay")])
+    named(import_trace, [gr.File(label="file")], [gr.JSON(label="overview")])
+    comparison_endpoints(studio)
 
 
 def _order_fields() -> Sequence[Component]:
@@ -172,11 +169,11 @@ def _order_fields() -> Sequence[Component]:
         gr.Textbox("speculative_sampling", label="method"),
         Api({}, {"type": "object"}, label="config"),
         gr.Checkbox(True, label="chat"),
-        _number("temperature", 0.0),
-        _whole("top_k", 0),
-        _number("top_p", 1.0),
-        _whole("seed", 0),
-        _whole("max_new_tokens", 48),
+        number_field("temperature", 0.0),
+        whole_field("top_k", 0),
+        number_field("top_p", 1.0),
+        whole_field("seed", 0),
+        whole_field("max_new_tokens", 48),
         Api([], strings, label="stop"),
         gr.Textbox("default", label="target"),
         gr.Textbox("", label="draft"),
@@ -185,41 +182,6 @@ def _order_fields() -> Sequence[Component]:
 
 def _run_results() -> Sequence[Component]:
     return [gr.Textbox(label="text"), gr.JSON(label="summary"), gr.File(label="trace file")]
-
-
-def _number(label: str, default: float) -> Api:
-    """Return a field that takes what it is given: a wrong type is told in our own sentence."""
-    return Api(default, {"type": "number"}, label=label)
-
-
-def _whole(label: str, default: int) -> Api:
-    return Api(default, {"type": "integer"}, label=label)
-
-
-def _named(
-    work: Callable[..., object],
-    inputs: Sequence[Component],
-    outputs: Sequence[Component],
-) -> None:
-    """Make a function an endpoint under its own name; its components are never drawn."""
-    for component in (*inputs, *outputs):
-        component.visible = False
-    gr.Button(visible=False).click(
-        work,
-        inputs=list(inputs),
-        outputs=list(outputs),
-        api_name=work.__name__,
-        show_progress="hidden",
-        concurrency_limit=None,  # the runner has a line of its own
-    )
-
-
-def _told(work: Callable[[], Result]) -> Result:
-    """Return what `work` returns; its refusal becomes the caller's sentence."""
-    try:
-        return work()
-    except (OrderError, TraceError) as error:
-        raise gr.Error(str(error), print_exception=False) from None
 
 
 def _checked(data: Mapping[str, object], studio: Studio) -> Order:
@@ -255,15 +217,5 @@ def _without_figures(value: object) -> object:
     return value
 
 
-def _user(request: gr.Request | None) -> str:
-    """Return the caller's name; one without a session is a visitor of its own."""
-    return (request.session_hash if request else None) or stranger()
-
-
 def _trace_file(found: Found) -> str:
-    return _file(f"draftscope-{found.name}.json.gz", dumps(found.trace))
-
-
-def _file(name: str, data: bytes) -> str:
-    """Write a file for a caller to fetch, into Gradio's cache, which empties itself."""
-    return save_bytes_to_cache(data, name, str(get_upload_folder()))
+    return as_file(f"draftscope-{found.name}.json.gz", dumps(found.trace))

@@ -19,6 +19,8 @@ class Limits:
     stop_strings: int = 8
     stop_characters: int = 80
     link_characters: int = 1_500  # of a prompt that a link carries
+    compared: int = 12  # methods beside plain decoding
+    compared_tokens: int = 4_096  # of all methods of a comparison together
     runs_at_once: int = 1  # on one machine two runs slow each other more than a line does
     runs_waiting: int = 40
     runs_per_user: int = 8
@@ -33,5 +35,11 @@ def limits_of(environ: Mapping[str, str]) -> Limits:
     if not environ.get("SPACE_ID"):
         return Limits()
     return Limits(
-        prompt_characters=8_000, prompt_tokens=1_536, new_tokens=256, nodes=128, file_bytes=8 * MIB
+        prompt_characters=8_000,
+        prompt_tokens=1_536,
+        new_tokens=256,
+        nodes=128,
+        compared=4,
+        compared_tokens=640,
+        file_bytes=8 * MIB,
     )

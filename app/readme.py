@@ -1,10 +1,14 @@
-"""The generated part of the README, its table of methods: `python -m app.readme` writes it anew."""
+"""What is generated from the methods: the README's table and the catalogue's file.
+
+`python -m app.readme` writes both anew.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+from app.cards import FILE, described, in_json
 from core.registry import Method, methods
 
 README = Path(__file__).parent.parent / "README.md"
@@ -34,6 +38,7 @@ def with_table(text: str) -> str:
 
 def main() -> int:
     README.write_text(with_table(README.read_text()))
+    FILE.write_text(in_json(described()), "utf-8")
     return 0
 
 

@@ -25,7 +25,7 @@ class _Prompt(msgspec.Struct):
     messages: list[Message] | None = None
 
 
-class _Head(msgspec.Struct):
+class RunHead(msgspec.Struct):
     """The part of a trace that says what was asked; the rounds are skipped, not read."""
 
     method: str
@@ -60,12 +60,12 @@ class Recordings:
 
 
 def _recording(path: Path) -> Recording:
-    head = msgspec.json.decode(gzip.decompress(path.read_bytes()), type=_Head)
+    head = msgspec.json.decode(gzip.decompress(path.read_bytes()), type=RunHead)
     key = path.name.removesuffix(".json.gz").split("-", 1)[-1]
     return Recording(key, head.title or key.capitalize(), path, order_of(head))
 
 
-def order_of(made: _Head | Trace) -> Mapping[str, object]:
+def order_of(made: RunHead | Trace) -> Mapping[str, object]:
     """Return the order that would make a trace again, with the models of the page."""
     return {
         "prompt": made.prompt.text,

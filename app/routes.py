@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 from asyncio import Semaphore
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -21,11 +21,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
+from app.answers import body, download, number, packed_json, refused
+from app.card_rounds import card_routes
+from app.cards import methods_json
+from app.compare_routes import compare_routes
 from app.lab.routes import lab_routes
 from app.recordings import order_of
 from app.session import stranger
 from app.studio import PAGE, Found, Studio, overview_of, rounds_of
 from core.trace_io import TraceError, dumps, loads
+from viz.compare.scripts import compare_script, compare_style
 from viz.export import to_csv
 from viz.replay import page_script, page_style, replay_html
 
@@ -34,6 +39,7 @@ APP = Path(__file__).resolve().parent
 _FOREVER = "public, max-age=31536000, immutable"
 _READ_AT_ONCE = 2  # files; a large one takes seconds of a core
 _SCRIPTS = (
+    "server",
     "fields",
     "controls",
     "link",
@@ -44,6 +50,17 @@ _SCRIPTS = (
     "xray_tree",
     "xray",
 )  # ours, after the page's own
+_COMPARE_SCRIPTS = (
+    "compare_link",
+    "compare_words",
+    "compare_over",
+    "compare_form",
+    "compare_progress",
+    "compare_positions",
+    "compare_live",
+    "compare_shell",
+)  # those of the Compare page, after its own
+_METHODS_SCRIPTS = ("catalogue_state", "catalogue_numbers", "catalogue_entry", "catalogue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +74,29 @@ class Asset:
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Return the page's script, its style and the chart library, by name."""
-    own = "\n".join((APP / "components" / f"{name}.js").read_text("utf-8") for name in _SCRIPTS)
+    """Return the pages' script, their style, the chart library and the catalogue, by name."""
     return {
-        "page.js": _asset("page.js", "text/javascript", f"{page_script()}\n{own}"),
-        "page.css": _asset(
-            "page.css", "text/css", f"{page_style()}\n{(APP / 'app.css').read_text('utf-8')}"
+        "page.js": _asset("page.js", "text/javascript", f"{page_script()}\n{_own(_SCRIPTS)}"),
+        "page.css": _asset("page.css", "text/css", f"{page_style()}\n{_own_style('app')}"),
+        "compare.js": _asset(
+            "compare.js", "text/javascript", f"{compare_script()}\n{_own(_COMPARE_SCRIPTS)}"
+        ),
+        "compare.css": _asset(
+            "compare.css", "text/css", f"{compare_style()}\n{_own_style('compare')}"
         ),
         "plotly.js": _asset("plotly.js", "text/javascript", get_plotlyjs()),
+        "methods.js": _asset("methods.js", "text/javascript", _own(_METHODS_SCRIPTS)),
+        "methods.css": _asset("methods.css", "text/css", _own_style("methods")),
+        "methods.json": _asset("methods.json", "application/json", methods_json()),
     }
+
+
+def _own(names: Sequence[str]) -> str:
+    return "\n".join((APP / "components" / f"{name}.js").read_text("utf-8") for name in names)
+
+
+def _own_style(name: str) -> str:
+    return (APP / f"{name}.css").read_text("utf-8")
 
 
 def _asset(name: str, media: str, text: str) -> Asset:
@@ -86,7 +117,7 @@ def mount(studio: Studio) -> Mount:
             try:
                 return answer(studio.find(request.path_params["name"]), request)
             except KeyError as error:
-                return _refused(404, str(error.args[0]))
+                return refused(404, str(error.args[0]))
 
         return endpoint
 
@@ -105,9 +136,9 @@ def mount(studio: Studio) -> Mount:
     reading = Semaphore(_READ_AT_ONCE)
 
     async def open_file(request: Request) -> Response:
-        data = await _body(request, studio.limits.file_bytes)
+        data = await body(request, studio.limits.file_bytes)
         if data is None:
-            return _refused(
+            return refused(
                 413,
                 f"The file is too large; {studio.limits.file_bytes // 2**20} MiB are allowed here.",
             )
@@ -115,12 +146,12 @@ def mount(studio: Studio) -> Mount:
             async with reading:
                 trace = await run_in_threadpool(loads, data)
         except TraceError as error:
-            return _refused(400, str(error))
+            return refused(400, str(error))
         user = request.query_params.get("user") or stranger()
         stored = studio.shelf.add(user, "From a file", trace)
         studio.shelf.tidy()
         opened = Found(stored.name, stored.origin, trace)
-        return _packed(await run_in_threadpool(_opened, opened, 0, order_of(trace)))
+        return packed_json(await run_in_threadpool(_opened, opened, 0, order_of(trace)))
 
     one = "/traces/{name:str}"
     return Mount(
@@ -129,8 +160,10 @@ def mount(studio: Studio) -> Mount:
             Route("/assets/{digest:str}/{name:str}", _serve_asset),
             Route("/alive", _alive),
             *lab_routes(studio),
+            *compare_routes(studio),
+            *card_routes(studio.recordings),
             Route("/traces", open_file, methods=["POST"]),
-            Route(one, found(lambda found, request: _packed(opened(found, request)))),
+            Route(one, found(lambda found, request: packed_json(opened(found, request)))),
             Route(f"{one}/rounds", found(_rounds)),
             Route(f"{one}/trace.json.gz", found(_file)),
             Route(f"{one}/replay.html", found(_replay)),
@@ -146,7 +179,7 @@ def _alive(request: Request) -> Response:
 def _serve_asset(request: Request) -> Response:
     asset = assets().get(request.path_params["name"])
     if asset is None:
-        return _refused(404, "There is no such file.")
+        return refused(404, "There is no such file.")
     headers = {"Cache-Control": _FOREVER, "Content-Encoding": "gzip"}
     return Response(asset.packed, media_type=asset.media, headers=headers)
 
@@ -166,65 +199,31 @@ def _opened(found: Found, first: int, order: Mapping[str, object] | None = None)
 
 def _page_of(found: Found, request: Request) -> int:
     """Return the first round of the page that holds the round asked for."""
-    wanted = min(_number(request, "round", 0), max(0, len(found.trace.rounds) - 1))
+    wanted = min(number(request, "round", 0), max(0, len(found.trace.rounds) - 1))
     return wanted // PAGE * PAGE
 
 
 def _rounds(found: Found, request: Request) -> Response:
-    start = _number(request, "from", 0)
-    views = rounds_of(found, start, _number(request, "to", start + PAGE))
-    return _packed(gzip.compress(msgspec.json.encode(views), 4, mtime=0))
+    start = number(request, "from", 0)
+    views = rounds_of(found, start, number(request, "to", start + PAGE))
+    return packed_json(gzip.compress(msgspec.json.encode(views), 4, mtime=0))
 
 
 def _file(found: Found, request: Request) -> Response:
-    return _download(dumps(found.trace), "application/gzip", f"draftscope-{found.name}.json.gz")
+    return download(dumps(found.trace), "application/gzip", f"draftscope-{found.name}.json.gz")
 
 
 def _replay(found: Found, request: Request) -> Response:
     html = replay_html(found.trace, found.origin)
-    return _download(html.encode(), "text/html; charset=utf-8", f"draftscope-{found.name}.html")
+    return download(html.encode(), "text/html; charset=utf-8", f"draftscope-{found.name}.html")
 
 
 def _table(found: Found, request: Request) -> Response:
     table = request.path_params["table"]
     if table not in ("rounds", "nodes", "darts"):
-        return _refused(404, "There are the tables rounds, nodes and darts.")
-    return _download(
+        return refused(404, "There are the tables rounds, nodes and darts.")
+    return download(
         to_csv(found.trace, table).encode(),
         "text/csv; charset=utf-8",
         f"draftscope-{found.name}-{table}.csv",
-    )
-
-
-async def _body(request: Request, most: int) -> bytes | None:
-    """Return the request's body, or None as soon as it is longer than `most` bytes."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most:
-            return None
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _number(request: Request, name: str, otherwise: int) -> int:
-    text = request.query_params.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 10 else otherwise
-
-
-def _packed(data: bytes) -> Response:
-    headers = {"Cache-Control": "no-cache", "Content-Encoding": "gzip"}
-    return Response(data, media_type="application/json", headers=headers)
-
-
-def _download(data: bytes, media: str, name: str) -> Response:
-    return Response(
-        data, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'}
-    )
-
-
-def _refused(status: int, sentence: str) -> Response:
-    return Response(
-        msgspec.json.encode({"error": sentence}), status_code=status, media_type="application/json"
     )

@@ -1,7 +1,8 @@
 """Runs orders: waits for its turn, loads the models, decodes, and yields a message for each step.
 
 Computing happens on one thread of its own, so that the server answers meanwhile and the models
-always see the same thread. A run that is cancelled keeps its steps and can go on.
+always see the same thread. A run that is cancelled keeps its steps and can go on. What a message
+looks like is its teller's business.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from app.engines import Engines
 from app.limits import Limits
 from app.line import Line, LineFullError
-from app.messages import Message, Teller
+from app.messages import Message, Phase, Teller
 from app.orders import ModelsOrder, Order, OrderError
 from app.session import Shelf, Stored
 from core.models.errors import ModelError
@@ -32,7 +33,18 @@ _BATCH, _LONGEST = 0.08, 1.0  # seconds of decoding per message, at least and at
 
 Decode = Callable[[Order], Iterator[Trace]]
 Result = TypeVar("Result")
+Told = TypeVar("Told", covariant=True)
 Work = TypeVar("Work", bound=Callable[..., object])
+
+
+class Tells(Protocol[Told]):
+    """Makes messages of what happens to whoever stands in line."""
+
+    def words(self, phase: Phase, words: str) -> Told: ...
+
+    def loading(self, done: int, total: int, words: str) -> Told: ...
+
+    def error(self, field: str, words: str) -> Told: ...
 
 
 class RunCancelledError(Exception):
@@ -49,7 +61,7 @@ class Runner:
         self._worker = ThreadPoolExecutor(
             max_workers=limits.runs_at_once, thread_name_prefix="models"
         )
-        self._decode: Decode = on_gpu(decoder(engines, limits))
+        self.decode: Decode = on_gpu(decoder(engines, limits))
 
     async def run(self, user: str, order: Order) -> AsyncIterator[Message]:
         """Yield the messages of a new run; the last says how it ended. Its trace stays stored."""
@@ -57,7 +69,7 @@ class Runner:
         teller = Teller(
             stored.name, stored.origin, time.perf_counter, order.sampling.max_new_tokens
         )
-        async for message in self._guarded(stored, teller, self._begun(stored, order, teller)):
+        async for message in self.in_turn(stored, teller, self._begun(stored, order, teller)):
             yield message
 
     async def resume(self, name: str) -> AsyncIterator[Message]:
@@ -71,7 +83,7 @@ class Runner:
         stored.cancelled.clear()
         goal = stored.trace.sampling.max_new_tokens
         teller = Teller(name, stored.origin, time.perf_counter, goal)
-        async for message in self._guarded(stored, teller, self._decoded(stored, teller)):
+        async for message in self.in_turn(stored, teller, self._decoded(stored, teller)):
             yield message
 
     async def ask(
@@ -86,7 +98,7 @@ class Runner:
         teller = Teller(question.name, "", time.perf_counter, 0)
         asked = self._asked(question, models, work, teller)
         try:
-            async with aclosing(self._guarded(question, teller, asked)) as messages:
+            async with aclosing(self.in_turn(question, teller, asked)) as messages:
                 async for message in messages:
                     yield message
         finally:
@@ -99,11 +111,11 @@ class Runner:
         work: Callable[[], None],
         teller: Teller,
     ) -> AsyncIterator[Message]:
-        if models is not None and not self._engines.has(models):
-            async for message in self._loaded(question, models, teller):
+        if models is not None:
+            async for message in self.loaded(question, models, teller):
                 yield message
         yield teller.words("decoding", "")
-        await self._on_worker(work)
+        await self.on_worker(work)
 
     def cancel(self, name: str) -> None:
         """Stop a run after the round at work; unknown names are none's business."""
@@ -111,9 +123,9 @@ class Runner:
         if stored is not None:
             stored.cancelled.set()
 
-    async def _guarded(
-        self, stored: Stored, teller: Teller, work: AsyncIterator[Message]
-    ) -> AsyncGenerator[Message, None]:
+    async def in_turn(
+        self, stored: Stored, teller: Tells[Result], work: AsyncIterator[Result]
+    ) -> AsyncGenerator[Result, None]:
         """Stand in line around `work`, and turn what goes wrong into a last message."""
         stored.running = True
         try:
@@ -127,21 +139,16 @@ class Runner:
             yield teller.words("cancelled", "Cancelled before the first round.")
         except LineFullError as error:
             yield teller.error("run", str(error))
-        except OrderError as error:
-            yield teller.error(error.field, str(error))
-        except ModelError as error:
-            yield teller.error("target", str(error))
-        except (ValueError, RuntimeError, MemoryError) as error:
-            yield teller.error("run", sentence(error))
-        except Exception as error:  # a mistake of ours: the page must not wait for ever
-            yield teller.error("run", f"The run failed: {sentence(error)}")
-            raise
+        except Exception as error:
+            yield teller.error(*refusal(error))
+            if not is_expected(error):  # a mistake of ours: told, since the page must not wait
+                raise
         finally:
             stored.running = False
             self._line.leave(stored.name)
             self._shelf.tidy()
 
-    async def _waited(self, stored: Stored, teller: Teller) -> AsyncIterator[Message]:
+    async def _waited(self, stored: Stored, teller: Tells[Result]) -> AsyncIterator[Result]:
         told = 0
         while (ahead := self._line.ahead(stored.name)) > 0:
             if stored.cancelled.is_set():
@@ -153,17 +160,18 @@ class Runner:
             await asyncio.sleep(_LOOK)
 
     async def _begun(self, stored: Stored, order: Order, teller: Teller) -> AsyncIterator[Message]:
-        if not self._engines.has(order.models):
-            async for message in self._loaded(stored, order.models, teller):
-                yield message
-        stored.steps = self._decode(order)
+        async for message in self.loaded(stored, order.models, teller):
+            yield message
+        stored.steps = self.decode(order)
         async for message in self._decoded(stored, teller):
             yield message
 
-    async def _loaded(
-        self, stored: Stored, models: ModelsOrder, teller: Teller
-    ) -> AsyncIterator[Message]:
-        """Load the models on the worker; tell how far it is."""
+    async def loaded(
+        self, stored: Stored, models: ModelsOrder, teller: Tells[Result]
+    ) -> AsyncIterator[Result]:
+        """Load the models on the worker unless they are here; tell how far it is."""
+        if self._engines.has(models):
+            return
         news: list[tuple[int, int, str]] = [(0, 0, "Loading the model")]
 
         def progress(done: int, total: int, words: str) -> None:
@@ -171,7 +179,7 @@ class Runner:
                 raise RunCancelledError
             news[:] = [(done, total, words)]
 
-        task = self._on_worker(lambda: self._engines.engine(models, progress))
+        task = self.on_worker(lambda: self._engines.engine(models, progress))
         task.add_done_callback(_heard)  # whoever asked may have left
         told: tuple[int, int, str] | None = None
         while not task.done():
@@ -182,21 +190,29 @@ class Runner:
         task.result()
 
     async def _decoded(self, stored: Stored, teller: Teller) -> AsyncIterator[Message]:
-        """Pull a run's steps on the worker, and tell each; a cancelled run keeps the rest."""
+        async for message in self.pulled(stored, teller.rounds):
+            yield message
+        yield self._ended(stored, teller)
+
+    async def pulled(
+        self, stored: Stored, tell: Callable[[Trace], Result]
+    ) -> AsyncIterator[Result]:
+        """Pull a run's steps on the worker and yield what `tell` makes of each, on the worker too;
+        a cancelled run keeps the rest.
+        """
         steps = stored.steps
         assert steps is not None
 
-        def pull() -> tuple[Trace, Message] | None:
+        def pull() -> tuple[Trace, Result] | None:
             trace = next(steps, None)
-            return None if trace is None else (trace, teller.rounds(trace))
+            return None if trace is None else (trace, tell(trace))
 
         while not stored.cancelled.is_set():
-            pulled = await self._on_worker(pull)
+            pulled = await self.on_worker(pull)
             if pulled is None:
                 break
             stored.trace = pulled[0]
             yield pulled[1]
-        yield self._ended(stored, teller)
 
     def _ended(self, stored: Stored, teller: Teller) -> Message:
         trace = stored.trace
@@ -207,7 +223,8 @@ class Runner:
         stored.steps = None
         return teller.end(trace, "error" if trace.finish_reason == "error" else "done")
 
-    def _on_worker(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
+    def on_worker(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
+        """Do `work` on the thread of the models."""
         context = contextvars.copy_context()
         return asyncio.get_running_loop().run_in_executor(self._worker, lambda: context.run(work))
 
@@ -271,6 +288,21 @@ def on_gpu(work: Work) -> Work:
     if importlib.util.find_spec("spaces") is None:
         return work
     return importlib.import_module("spaces").GPU(work)
+
+
+def refusal(error: Exception) -> tuple[str, str]:
+    """Return the field that an error speaks of, and what it says, in one sentence."""
+    if isinstance(error, OrderError):
+        return error.field, str(error)
+    if isinstance(error, ModelError):
+        return "target", str(error)
+    words = sentence(error)
+    return "run", words if is_expected(error) else f"The run failed: {words}"
+
+
+def is_expected(error: Exception) -> bool:
+    """Tell whether an error is one that settings, models or memory bring about."""
+    return isinstance(error, (ValueError, RuntimeError, MemoryError, ModelError))
 
 
 def sentence(error: Exception) -> str:

@@ -11,7 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from threading import Event, Lock
-from typing import cast
+from typing import TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -22,7 +22,10 @@ from core.trace import Trace
 
 @dataclass(slots=True)
 class Stored:
-    """One run or opened file; `trace` is None before the first round, `steps` go on with a run."""
+    """One run or opened file; `trace` is None before the first round, `steps` go on with a run.
+
+    What has one `group` is kept or dropped together.
+    """
 
     name: str
     user: str
@@ -31,6 +34,10 @@ class Stored:
     steps: Iterator[Trace] | None = None
     cancelled: Event = field(default_factory=Event)
     running: bool = False
+    group: str = ""
+
+
+Entry = TypeVar("Entry", bound=Stored)
 
 
 class Shelf:
@@ -46,7 +53,14 @@ class Shelf:
 
     def add(self, user: str, origin: str, trace: Trace | None = None) -> Stored:
         """Store a trace of `user` under a new name; `tidy` keeps the limits."""
-        stored = Stored(f"r{self._name()}", user, origin, trace)
+        return self.put(Stored(self.new_name("r"), user, origin, trace))
+
+    def new_name(self, kind: str) -> str:
+        """Return a name that begins with `kind` and cannot be guessed."""
+        return f"{kind}{self._name()}"
+
+    def put(self, stored: Entry) -> Entry:
+        """Store an entry under the name that it has."""
         with self._lock:
             self._stored[stored.name] = stored
         return stored
@@ -71,22 +85,34 @@ class Shelf:
                 self._drop(stored)
 
     def tidy(self) -> None:
-        """Drop entries without a trace, then the least recently used; what runs stays."""
+        """Drop what has no trace, then the least recently used; what runs stays. A group counts as
+        one of its user's runs.
+        """
         with self._lock:
-            idle = [stored for stored in self._stored.values() if not stored.running]
-            users = Counter(stored.user for stored in idle)
+            idle = [group for group in self._groups() if not any(one.running for one in group)]
+            users = Counter(group[0].user for group in idle)
             rest = len(self._stored)
             total = sum(numbers(stored.trace) for stored in self._stored.values())
-            for place, stored in enumerate(idle):
+            for place, group in enumerate(idle):
+                user = group[0].user
                 is_newest = place == len(idle) - 1
-                too_many = users[stored.user] > self._limits.runs_per_user
+                too_many = users[user] > self._limits.runs_per_user
                 too_much = total > self._limits.stored_numbers and not is_newest
                 too_many = too_many or rest > self._limits.stored_traces
-                if stored.trace is None or too_many or too_much:
-                    rest -= 1
-                    users[stored.user] -= 1
-                    total -= numbers(stored.trace)
-                    self._drop(stored)
+                if too_many or too_much or all(one.trace is None for one in group):
+                    rest -= len(group)
+                    users[user] -= 1
+                    total -= sum(numbers(one.trace) for one in group)
+                    for one in group:
+                        self._drop(one)
+
+    def _groups(self) -> list[list[Stored]]:
+        """Return what is kept together, the least recently used first."""
+        groups: dict[str, list[Stored]] = {}
+        for stored in self._stored.values():
+            key = stored.group or stored.name
+            groups[key] = [*groups.pop(key, []), stored]
+        return list(groups.values())
 
     def __len__(self) -> int:
         return len(self._stored)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.comparing import Comparing
+from app.comparisons import Compared, RecordedComparisons, StoredComparison
 from app.engines import Engines, LoadedEngines
 from app.limits import Limits
 from app.recordings import Recordings
@@ -33,12 +35,20 @@ class Found:
 class Studio:
     """One server's state."""
 
-    def __init__(self, limits: Limits, engines: Engines | None, recordings: Recordings) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        engines: Engines | None,
+        recordings: Recordings,
+        comparisons: RecordedComparisons | None = None,
+    ) -> None:
         self.limits = limits
         self.engines = engines or LoadedEngines(limits.engines)
         self.recordings = recordings
+        self.comparisons = comparisons or RecordedComparisons()
         self.shelf = Shelf(limits)
         self.runner = Runner(self.engines, self.shelf, limits)
+        self.comparing = Comparing(self.runner, self.shelf)
 
     def find(self, name: str) -> Found:
         """Return the trace of that name. Raises KeyError with one sentence."""
@@ -50,6 +60,22 @@ class Studio:
                 "This run is no longer stored (the last few of each visitor are). Run it again."
             )
         return Found(name, stored.origin, stored.trace)
+
+    def find_comparison(self, name: str) -> Compared:
+        """Return the comparison of that name. Raises KeyError with one sentence."""
+        if name in self.comparisons.all:
+            return self.comparisons.compared(name)
+        return self.find_stored_comparison(name).compared()
+
+    def find_stored_comparison(self, name: str) -> StoredComparison:
+        """Return a comparison that was run or opened. Raises KeyError with one sentence."""
+        stored = self.shelf.get(name)
+        if not isinstance(stored, StoredComparison):
+            raise KeyError(
+                "This comparison is no longer stored (the last few of each visitor are). "
+                "Run it again."
+            )
+        return stored
 
 
 def overview_of(found: Found) -> Overview:

@@ -14,10 +14,18 @@ from gradio.themes import Base
 
 from app.address import address
 from app.api import endpoints
+from app.comparisons import FOLDER as COMPARISONS
+from app.comparisons import RecordedComparisons
 from app.engines import Engines
 from app.limits import Limits, limits_of
+from app.pages.compare import NAME as COMPARE
+from app.pages.compare import PATH as COMPARE_PATH
+from app.pages.compare import compare
 from app.pages.explore import NAME as EXPLORE
 from app.pages.explore import explore
+from app.pages.methods import NAME as METHODS
+from app.pages.methods import PATH as METHODS_PATH
+from app.pages.methods import methods
 from app.recordings import FOLDER, Recordings
 from app.routes import APP, assets, mount
 from app.studio import Studio
@@ -25,7 +33,11 @@ from app.tools import answer_in_json
 
 _ABOUT = "Speculative decoding under the microscope: every drafting round, drawn and steppable."
 _SANS = ("-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
-PAGES = ((EXPLORE, "./"),)  # name and address of each page that exists
+PAGES = (
+    (EXPLORE, "./"),
+    (COMPARE, f"./{COMPARE_PATH}"),
+    (METHODS, f"./{METHODS_PATH}"),
+)  # name and address of each page that exists
 
 
 class App(gr.Blocks):
@@ -50,15 +62,27 @@ class App(gr.Blocks):
 
 
 def build(
-    engines: Engines | None = None, limits: Limits | None = None, recordings: Path = FOLDER
+    engines: Engines | None = None,
+    limits: Limits | None = None,
+    recordings: Path = FOLDER,
+    comparisons: Path = COMPARISONS,
 ) -> App:
     """Return the app; `engines` gives models, else this machine's are loaded when first wanted."""
-    studio = Studio(limits or limits_of(os.environ), engines, Recordings(recordings))
+    studio = Studio(
+        limits or limits_of(os.environ),
+        engines,
+        Recordings(recordings),
+        RecordedComparisons(comparisons),
+    )
     pages = [{"name": name, "href": href} for name, href in PAGES]
     with App(studio) as app:
         explore(studio, pages)
         endpoints(studio)
         app.unload(_forget(studio))
+    with app.route(COMPARE, COMPARE_PATH, show_in_navbar=False):
+        compare(studio, pages)
+    with app.route(METHODS, METHODS_PATH, show_in_navbar=False):
+        methods(studio, pages)
     app.queue(default_concurrency_limit=studio.limits.runs_at_once)
     return app
 

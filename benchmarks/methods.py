@@ -136,17 +136,28 @@ def line(made: Measured) -> str:
 
 
 def table(rows: Sequence[Measured]) -> str:
-    """Return the numbers as the table of docs/performance.md."""
-    told = ["| method | T | tokens per pass | plain / method | draft | accept | record |"]
-    told.append("|---|" + "---|" * 6)
-    for row in rows:
-        r = row.plain_over
-        told.append(
-            f"| `{row.method}` | {row.temperature:g} | {row.tokens_per_pass:.2f} | "
-            f"{r.median:.2f} [{r.low:.2f}, {r.high:.2f}] | {100 * row.draft:.0f} % | "
-            f"{100 * row.accept:.1f} % | {100 * row.record:.1f} % |"
-        )
+    """Return the numbers as the table of docs/performance.md: a line per method, with a cell per
+    temperature.
+    """
+    heats = sorted({row.temperature for row in rows})
+    told = ["| method |" + "".join(_HEADS.format(heat) for heat in heats)]
+    told.append("|---|" + "---|" * 4 * len(heats))
+    for key in dict.fromkeys(row.method for row in rows):
+        found = {row.temperature: row for row in rows if row.method == key}
+        cells = (_cells(found[heat]) if heat in found else " |" * 4 for heat in heats)
+        told.append(f"| `{key}` |" + "".join(cells))
     return "\n".join(told)
+
+
+_HEADS = " T={:g}: tokens per pass | plain / method | draft | accept, record |"
+
+
+def _cells(row: Measured) -> str:
+    r = row.plain_over
+    return (
+        f" {row.tokens_per_pass:.2f} | {r.median:.2f} [{r.low:.2f}, {r.high:.2f}] | "
+        f"{100 * row.draft:.0f} % | {100 * row.accept:.1f}, {100 * row.record:.1f} % |"
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

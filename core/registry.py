@@ -1,8 +1,9 @@
 """The methods, found by looking into `core/methods/`: one paper, one file.
 
-A method's file holds a docstring (first line: the idea in one sentence; then the citation), a
-frozen pydantic `Config` (the one declaration of each parameter) and a `build` function under
-`@method(...)`. Catalogue, controls, CLI, README table and exactness test all read it from here.
+A method's file holds a docstring (first line: the idea in one sentence; then what there is to say,
+one paragraph being the citation: authors, colon, title), a frozen pydantic `Config` (the one
+declaration of each parameter) and a `build` function under `@method(...)`. Catalogue, controls,
+CLI, README table and exactness test all read it from here.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -27,14 +29,41 @@ from core.models.base import LanguageModel
 Value = str | int | float | bool | None | list[int | float | str]
 Family = Literal[
     "baseline",
-    "independent drafting",  # whole sequences, one or several side by side
-    "tree drafting",  # several candidates per node
-    "self-speculation",  # a part of the target drafts, and verifying goes on from there
-    "self-speculation",  # by a part of the target, made for it
-    "retrieval",  # what is drafted is looked up
-    "relaxed acceptance",  # the rule lets through what the target might not have written
+    "model-centric: independent drafter",  # a model that owes the target nothing
+    "model-centric: dependent drafter",  # made of the target's layers or states
+    "draft-centric: probability",
+    "draft-centric: search",
+    "draft-centric: tree and graph",
+    "draft-centric: hybrid and adaptive",
+    "verification",
+    "serving",
     "workbench",
-]  # how a method's drafts come about; for relaxed rules, what becomes of them
+]
+"""Where a method stands in the survey by Ryu and Kim (arXiv 2411.13157). It has no place for rules
+and for serving, which are ours, and so is the placing.
+"""
+Trained = Literal["nothing", "draft model", "heads", "adapter", "stop rule"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a method is made of with its default settings, by the keys of `core.catalogue`; empty:
+    no such part.
+    """
+
+    drafter: str = ""
+    shape: str = ""
+    rule: str = ""
+    stop: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A number from the method's own paper: what it counts, and what it was measured on."""
+
+    number: str
+    counts: str
+    on: str
 
 
 class MethodConfig(BaseModel):
@@ -79,6 +108,7 @@ class Models:
 
 
 C = TypeVar("C", bound=MethodConfig)
+_AUTHORS = re.compile(r"[A-Z][\w'-]+(?:, [A-Z][\w'-]+)*(?: et al\.)?: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +125,17 @@ class Method:
     family: Family
     lossless: bool
     config: type[MethodConfig]
+    parts: Parts
+    trained: Trained  # by its paper
+    reported: Sequence[Reported]
     maker: Callable[[MethodConfig, Models], Decoder]
     toy: Mapping[str, object]
+
+    @property
+    def citation(self) -> str:
+        """Return the paragraph that begins with the authors' names; empty where none does."""
+        paragraphs = (" ".join(part.split()) for part in self.about.split("\n\n"))
+        return next(filter(_AUTHORS.match, paragraphs), "")
 
     def configure(self, values: Mapping[str, object]) -> MethodConfig:
         """Return the typed config; raise ValueError with one sentence that says what is allowed."""
@@ -124,6 +163,9 @@ def method(
     family: Family,
     lossless: bool,
     config: type[C],
+    parts: Parts,
+    trained: Trained = "nothing",
+    reported: Sequence[Reported] = (),
     toy: Mapping[str, object] | None = None,
 ) -> Callable[[Callable[[C, Models], Decoder]], Method]:
     """Turn a build function into a registered method; `config` types its first argument."""
@@ -146,6 +188,9 @@ def method(
             family,
             lossless,
             config,
+            parts,
+            trained,
+            reported,
             make,
             toy or {},
         )

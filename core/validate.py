@@ -78,7 +78,7 @@ def _header(trace: Trace) -> Iterator[str]:
         yield "The prompt has no token_ids; at least one token must come before the first round."
     if trace.sequences < 1:
         yield "The trace says that it has 0 sequences; it must have at least 1."
-    if not _is_time(trace.created):
+    if not is_time(trace.created):
         yield "The field created is no time; it must be written as in 2025-01-31T12:00:00+00:00."
     if any(token < 0 for token in trace.vocabulary):
         yield "The vocabulary has a negative token id; ids are 0 or more."
@@ -96,7 +96,8 @@ def _header(trace: Trace) -> Iterator[str]:
         yield "The finish_reason is error, so the field message must say what went wrong."
 
 
-def _is_time(text: str) -> bool:
+def is_time(text: str) -> bool:
+    """Return whether a text is a time as ISO 8601 writes it."""
     try:
         datetime.fromisoformat(text)
     except ValueError:

@@ -23,7 +23,7 @@ from core.bounds.pair import laws
 from core.extras import SelectionExtras
 from core.host import Floats
 from core.lab.band import band, distance
-from core.lab.ladder import SELECTION, ladders, selected, selection_of
+from core.lab.ladder import OWN, SELECTION, ladders, selected, selection_of
 from core.lab.rescore import CLOSE, rescore
 from core.lab.simulate import OFF, ROUNDS, Bug, Setup, drawn, simulate, tempered
 from core.laws import RAW
@@ -479,6 +479,40 @@ def test_selection_takes_the_same_whichever_token_leads() -> None:
     p, q = real_size()
     overlap = float(torch.minimum(p, q).sum())
     assert selected(p, q, 1, Selection()) == pytest.approx(overlap, abs=1e-5)
+
+
+def peaked(sharpness: float = 3.0, size: int = 200) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return laws with so many tokens worth a decision that five free ones are not enough."""
+    dice = torch.Generator().manual_seed(1)
+    first, second = (torch.randn(size, generator=dice, dtype=torch.float64) for _ in range(2))
+    return (sharpness * first + 0.5 * second).softmax(0), (sharpness * first).softmax(0)
+
+
+def test_the_ladder_s_own_selection_is_not_cut_below_recursive_rejection() -> None:
+    p, q = peaked()
+    found = ladders(p, q)
+    short = ladders(p, q, selection=Selection())
+    assert any(r[SELECTION].value < r["independent/recursive"].value for r in short)
+    for rungs in found:
+        assert rungs[SELECTION].value >= rungs["independent/recursive"].value - 1e-9
+    values = [rungs[SELECTION].value for rungs in found]
+    assert values == sorted(values)
+    assert values[1] > short[1][SELECTION].value
+
+
+def test_over_flat_laws_the_ladder_s_own_selection_is_cut_short_too() -> None:
+    """Why the ladder says so: thirty free tokens are few where hundreds matter."""
+    last = ladders(*peaked(2.0), most=4)[-1]
+    assert last[SELECTION].value < last["independent/recursive"].value
+
+
+@pytest.mark.parametrize("way", [OWN, Selection(), Selection(3, 6)])
+def test_the_first_drafts_of_a_selection_are_selected_as_if_there_were_no_others(
+    way: Selection,
+) -> None:
+    p, q = peaked()
+    for count, rungs in enumerate(ladders(p, q, 5, way), start=1):
+        assert rungs[SELECTION].value == pytest.approx(selected(p, q, count, way), abs=1e-12)
 
 
 SELECTING: list[dict[str, object]] = [

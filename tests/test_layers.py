@@ -18,7 +18,18 @@ FORBIDDEN = {
     "viz": {"torch", "gradio", "transformers", "numpy.random", "app"},
     "benchmarks": {"gradio", "app"},
 }
-VIZ_MAY_USE = {"core.trace", "core.extras", "core.metrics"}
+VIZ_MAY_USE = {
+    "core.trace",
+    "core.extras",
+    "core.metrics",
+    *(
+        f"core.compare.{name}"
+        for name in (
+            *("alignment", "laid", "verdict", "overlay"),
+            *("comparison", "lanes", "waterfall"),
+        )
+    ),
+}
 # must import at once
 LIGHT = ["core.trace", "core.extras", "core.metrics", "core.validate", "core.trace_io"]
 HEAVY = {"torch", "transformers", "numpy", "gradio", "plotly"}
@@ -42,13 +53,15 @@ MAY_GO_OUTSIDE = (
     "core.measure",
     "core.measured",
     "core.stores",
+    "core.json_files",
     "core.trace_io",
+    "core.compare.files",
     "core.engine",  # names the folder of the weights that come along
 )
 CLOCKS_AND_CHANCE = {"time", "random", "secrets", "numpy.random"}
 # file -> what it may use although its layer may not, and why
 EXCEPTIONS = {
-    "core.trace_io": {"secrets"},  # the name of a temporary file
+    "core.json_files": {"secrets"},  # the name of a temporary file
     "core.trace_schema": {"print"},  # `python -m` writes the schema to the terminal
     "core.measure.__main__": {"time"},  # what it measures
 }

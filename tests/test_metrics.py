@@ -19,6 +19,7 @@ from core.laws import Law
 from core.metrics import METRICS, Ratio
 from core.registry import get
 from core.trace import Models, Round, Trace
+from tests import sample_traces
 from tests.golden.trace_v1 import TRACE
 from tests.toys import WORLDS
 from tests.traces import traces
@@ -210,8 +211,23 @@ def test_tries_at_a_depth_are_nested(trace: Trace) -> None:
         tries = [row.ratio.counts[1] for row in rows]
         assert hits[0] == hits[1] == hits[2]
         assert hits[0] <= tries[0] <= tries[1] <= tries[2]
+    own = [any("root" in x or "strand" in x for x in r.nodes.reason) for r in trace.rounds]
     for above, below in pairwise(narrow):
-        assert below.ratio.counts[1] <= above.ratio.counts[0]
+        pairs = zip(own, above.ratio.numerator, below.ratio.denominator, strict=True)
+        assert all(tried <= right for skip, right, tried in pairs if not skip)
+
+
+def test_a_root_that_the_target_drew_counts_at_no_depth() -> None:
+    """DynaSD's roots stay without a test, so that depth 1 has no rate; what hangs on them has."""
+    plain = sample_traces.chain()
+    made = plain.rounds[-1]
+    reason = ["", "longest_strand", *made.nodes.reason[2:]]
+    changed = replace(plain, rounds=[replace(made, nodes=replace(made.nodes, reason=reason))])
+    untouched = metrics.acceptance_by_depth(replace(plain, rounds=[made]))
+    first, *rest = metrics.acceptance_by_depth(changed)
+    assert first.ratio.counts == (0, 0)
+    assert untouched[0].ratio.counts[1] == 1
+    assert [row.ratio for row in rest] == [row.ratio for row in untouched[1:]]
 
 
 @given(traces(), st.integers(1, 5))

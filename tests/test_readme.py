@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -9,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from app.readme import README, with_table
+from app.cards import FILE, described, in_json, methods_json
+from app.readme import README, method_table, with_table
 from core.decode import decode, start
 from core.dice import SeededDice
 from core.laws import Law
 from core.models.toy import ToyModel, hashed
-from core.registry import Method, Models
+from core.registry import Method, Models, methods
 from core.trace import Trace
 
 ROOT = README.parent
@@ -23,6 +25,19 @@ TEXT = README.read_text()
 
 def test_the_table_of_methods_is_the_registry() -> None:
     assert with_table(TEXT) == TEXT, "run python -m app.readme"
+
+
+def test_the_catalogue_s_file_is_the_registry() -> None:
+    assert FILE.read_text("utf-8") == in_json(described()), "run python -m app.readme"
+
+
+def test_table_catalogue_and_registry_have_the_same_methods() -> None:
+    table = re.findall(r"^\| [^|]+ \| `(\w+)` \|", method_table(), re.M)
+    shown = [
+        card["key"] for family in json.loads(methods_json())["families"] for card in family["cards"]
+    ]
+    assert table == list(methods())
+    assert sorted(shown) == sorted(methods())
 
 
 def test_every_place_it_names_exists_and_no_top_folder_is_missing() -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from app.commands import run as command
+from app.commands import request as command
 from app.lab.orders import models_for
 from app.orders import ModelsOrder
 from core.decode import start, step
@@ -263,7 +263,7 @@ def test_the_command_line_asks_for_a_draft_only_where_none_comes_along(
     monkeypatch.setattr(
         "core.models.second.comes_along", lambda name: comes_along(name, shelf / "weights")
     )
-    check = command._check_drafter
+    check = command._check_second
     for key, settings in (("fastdraft", {}), ("rsd", {"drafter": "model"})):
         method = get(key)
         config = method.configure(settings)
@@ -273,7 +273,7 @@ def test_the_command_line_asks_for_a_draft_only_where_none_comes_along(
             check(method, config, _arguments("x/other"))
 
 
-def _arguments(model: str, draft: str | None = None) -> command.RunArguments:
+def _arguments(model: str, draft: str | None = None) -> command.DecodeArguments:
     from argparse import Namespace
 
     return Namespace(model=model, draft=draft)

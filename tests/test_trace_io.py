@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 import core.metrics
 import core.trace
+from core.compare.comparison import MOST, Comparison
 from core.consistency import MAX_NODES
 from core.consistency_blocks import MAX_ENTRIES
 from core.consistency_common import LARGEST
@@ -606,6 +607,10 @@ class TestDocumentation:
         assert len(rows) > 200
         assert [row for row in rows if types.match(row)] == []
 
+    def test_a_comparison_s_size_is_stated(self) -> None:
+        assert Comparison in Record.__subclasses__()
+        assert f"1 to {MOST} methods" in (DOCS / "trace.md").read_text()
+
     def test_every_field_of_the_trace_is_described(self) -> None:
         assert _described("Trace") == set(Trace.__struct_fields__)
 
@@ -614,7 +619,7 @@ class TestDocumentation:
             optional = {
                 field.name
                 for field in msgspec.structs.fields(block)
-                if not field.required and field.name != "schema_version"
+                if not field.required and not field.name.endswith("_version")
             }
             assert _starred(block.__name__) == optional, block.__name__
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import pytest
@@ -19,7 +19,7 @@ from core.drafters.model import ModelDrafter
 from core.lab.drafting import SHAPES
 from core.lab.growing import DraftScores, Path, grow
 from core.lab.luck import SharedLuck
-from core.lab.xray import Drafted, Xray, reach, xray
+from core.lab.xray import Drafted, Xray, believed, reach, xray
 from core.laws import Law
 from core.models.base import Scores
 from core.parts import shapes
@@ -31,7 +31,7 @@ from core.tree import Draft, DraftTree, Sampling
 from core.verify.base import Context
 from core.verify.rejection import RecursiveRejection
 from tests import exact
-from tests.app.engines import toy_engine
+from tests.app.engines import ToyText, toy_engine
 from tests.exactness import TOLERANCE, error
 from tests.sheet import P, Q, constant, decoder
 from tests.toys import WORLDS
@@ -127,6 +127,14 @@ def test_p_and_q_are_those_of_the_models(temperature: float) -> None:
             assert node.q == pytest.approx(draft_law(before, law)[node.token], abs=CLOSE)
 
 
+def first_chain(found: Xray, tree: Drafted) -> int:
+    """Return how many nodes follow each other as the first child, from the root on."""
+    below, length, node = children(found, tree), 0, -1
+    while node in below:
+        length, node = length + 1, below[node][0]
+    return length
+
+
 def products(found: Xray, tree: Drafted, of: str) -> float:
     product: dict[int, float] = {-1: 1.0}
     for place in tree.nodes:
@@ -138,12 +146,15 @@ def products(found: Xray, tree: Drafted, of: str) -> float:
 
 @pytest.mark.parametrize("budget", [4, 16, 64])
 @pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0])
-def test_the_draft_s_belief_is_the_sum_of_its_path_products(
+def test_the_draft_believes_in_path_products_where_nodes_are_fixed_and_in_first_draws_elsewhere(
     temperature: float, budget: int
 ) -> None:
     found = seen(temperature, budget)
     for tree in found.trees:
-        assert tree.believed == pytest.approx(products(found, tree, "q"), abs=CLOSE)
+        if tree.sampling is Sampling.DETERMINISTIC:
+            assert tree.believed == pytest.approx(products(found, tree, "q"), abs=CLOSE)
+        elif tree.sampling is Sampling.DISTINCT:
+            assert tree.believed == pytest.approx(first_chain(found, tree), abs=1e-6)
 
 
 @pytest.mark.parametrize("temperature", [0.7, 1.0])
@@ -200,6 +211,77 @@ def test_reach_is_what_the_walk_does_over_every_way_the_dice_can_fall(
         assert found[node] == pytest.approx(slow, abs=1e-12)
     average = math.fsum(chance * len(way) for way, chance in paths.items())
     assert math.fsum(found[1:]) == pytest.approx(average, abs=1e-12)
+
+
+@pytest.mark.parametrize("key", SHAPES)
+@settings(max_examples=12, deadline=None)
+@given(
+    toy=st.sampled_from(sorted(WORLDS)),
+    seed=st.integers(0, 1000),
+    budget=st.integers(1, 6),
+    temperature=st.sampled_from([0.7, 1.0]),
+)
+def test_the_belief_is_what_the_rule_accepts_of_a_target_that_is_the_drafter(
+    key: str, toy: str, seed: int, budget: int, temperature: float
+) -> None:
+    world, law = WORLDS[toy](4), Law(temperature)
+    draft = world.models()[1]
+    scores = DraftScores(draft.open(world.prompt[:-1]), world.prompt[-1], law)
+    tree = grow(shapes()[key].make(budget), scores, 4, SharedLuck(SeededDice(seed)))
+    logits = draft.open(world.prompt[:-1]).score(tree.draft.tree).logits
+    table = RULE.prepare(tree.draft, Scores(logits), Context(world.prompt, law))
+    paths = exact.law(lambda dice: table.walk(dice, len(world.prompt)).path)
+    average = math.fsum(chance * len(way) for way, chance in paths.items())
+    assert believed(tree, scores) == pytest.approx(average, abs=1e-9)
+
+
+ENDS = frozenset({2, 3})  # of eight tokens, so that many drafts run beyond one
+
+
+@cache
+def ended(temperature: float, index: int) -> Xray:
+    made = recorded(temperature)
+    text = ToyText(ends=ENDS)
+    return xray(toy_engine(text=text), made, index, 33)
+
+
+def is_past(found: Xray, node: int) -> bool:
+    """Tell whether an end token stands above a node."""
+    return bool(ENDS & {*path(found, node)[:-1]})
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0])
+def test_nothing_is_accepted_expected_or_told_beyond_the_end_of_the_text(
+    temperature: float,
+) -> None:
+    beyond = over = 0
+    for index in range(1, 6):
+        found = ended(temperature, index)
+        tokens = [found.nodes[node].token for node in found.oracle]
+        assert not ENDS & {*tokens[:-1]}
+        for tree in found.trees:
+            past = [node for node in tree.nodes if is_past(found, node)]
+            beyond += len(past)
+            reached = dict(zip(tree.nodes, tree.reach, strict=True))
+            assert all(reached[node] == 0 for node in past)
+            assert not {*past} & {*tree.accepted, *tree.rejected}
+            assert tree.expected == pytest.approx(math.fsum(tree.reach), abs=CLOSE)
+            ends = bool(tree.accepted) and found.nodes[tree.accepted[-1]].token in ENDS
+            assert (tree.final is None) == ends
+            over += ends
+    assert beyond > 5
+    assert over > 2
+
+
+def test_no_belief_goes_beyond_the_end_of_the_text() -> None:
+    found, smaller = ended(1.0, 2), 0
+    for tree in found.trees:
+        if tree.sampling is Sampling.DETERMINISTIC:
+            kept = [node for node in tree.nodes if not is_past(found, node)]
+            value = products(found, replace(tree, nodes=tuple(kept)), "q")
+            assert tree.believed == pytest.approx(value, abs=CLOSE)
+            smaller += len(kept) < len(tree.nodes)
+    assert smaller
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])

@@ -48,11 +48,12 @@ def to_csv(trace: Trace, table: Table) -> str:
     writer = csv.writer(out)
     writer.writerow(head)
     for row in rows(trace):
-        writer.writerow([_safe(cell) for cell in row])
+        writer.writerow([safe(cell) for cell in row])
     return out.getvalue()
 
 
-def _safe(cell: Cell) -> Cell:
+def safe(cell: Cell) -> Cell:
+    """Return a cell that no spreadsheet takes for a formula."""
     if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r"):
         return f"'{cell}"
     return cell

@@ -7,7 +7,7 @@ from viz.numbers import probability
 from viz.payload import Label, Run
 from viz.reading import OWN, Reading
 from viz.rule_selection import after as after_selection
-from viz.rules import own_share
+from viz.rules import is_without_luck, own_share
 from viz.sentence import Part, say
 
 
@@ -27,32 +27,36 @@ def after(reading: Reading, node: int) -> list[Run]:
     return say(*_remains(reading, node, check, residual), *_held(reading, node, residual))
 
 
-def _next(reading: Reading, node: int) -> Check | None:
-    """Return the check made after the one of `node`."""
-    place = reading.check_of[node] + 1
-    return reading.round.checks[place] if place < len(reading.round.checks) else None
+def _next(reading: Reading, node: int, parent: int) -> tuple[int, Check] | None:
+    """Return the first check of a child of `parent` after the one of `node`, and its place."""
+    first = reading.check_of[node] + 1
+    later = enumerate(reading.round.checks[first:], first)
+    return next(((i, c) for i, c in later if reading.parent(c.node) == parent), None)
 
 
 def _goes_on(reading: Reading, node: int) -> list[Part]:
-    following = _next(reading, node)
-    if following is not None:
-        depth, name = reading.depths[following.node], "check" if reading.greedy else "dart"
-        number = reading.check_of[following.node] + 1
+    found = _next(reading, node, node)
+    if found is not None:
+        place, following = found
+        luckless = reading.greedy or is_without_luck(reading, place)
         return [
-            f"The walk goes on to depth {depth}: {name} {number} is for ",
+            f"The walk goes on to depth {reading.depths[following.node]}: "
+            f"{'check' if luckless else 'dart'} {place + 1} is for ",
             reading.label(following.node),
             ".",
         ]
+    if node != reading.end:
+        return []
     if reading.own is None:
         return ["The text ends here."]
     return ["Nothing is left to try: the target writes ", reading.label(OWN), "."]
 
 
 def _then(reading: Reading, node: int) -> list[Part]:
-    following = _next(reading, node)
-    if following is not None:
-        return [reading.label(following.node), " is tried next."]
-    if reading.own is None:
+    found = _next(reading, node, reading.parent(node))
+    if found is not None:
+        return [reading.label(found[1].node), " is tried next."]
+    if reading.own is None or reading.parent(node) != reading.end:
         return []
     return ["Nothing else was drafted here: the target writes ", reading.label(OWN), "."]
 
@@ -64,14 +68,17 @@ def _remains(reading: Reading, node: int, check: Check, residual: Residual) -> l
     if check.q is None:
         whole = "what was left" if earlier else "p"
         return ["Without ", reading.label(node), f", {whole} sums to{tail}"]
-    return [f"What {'was left' if earlier else 'p has'} beyond q sums to{tail}"]
+    drawn = [reading.round.nodes.q[each] for each in reading.children[reading.parent(node)]]
+    law = "q" if None not in drawn else "the law it was drawn from"  # q without the chosen tokens
+    return [f"What {'was left' if earlier else 'p has'} beyond {law} sums to{tail}"]
 
 
 def _held(reading: Reading, node: int, residual: Residual) -> list[Part]:
-    following = _next(reading, node)
-    if following is None or reading.parent(following.node) != reading.parent(node):
-        return _written(reading)
-    label, number = reading.label(following.node), reading.check_of[following.node] + 1
+    found = _next(reading, node, reading.parent(node))
+    if found is None:
+        return _written(reading) if reading.parent(node) == reading.end else []
+    place, following = found
+    label, number = reading.label(following.node), place + 1
     chance = following.accept_probability
     outcome = (
         f"dart {number} cannot miss."

@@ -14,7 +14,8 @@ Place = tuple[int, int]  # round, node
 
 
 def hardest(trace: Trace, words: Vocabulary) -> list[Hard]:
-    """Return the refused tokens by how far the draft's q exceeds the target's p, each token once.
+    """Return the refused tokens of which the draft was surer than the target, by how far its q
+    exceeds the target's p, each token once.
 
     A draft without q stands behind every token alike: there the least p comes first.
     """
@@ -24,7 +25,7 @@ def hardest(trace: Trace, words: Vocabulary) -> list[Hard]:
             if check.passed or r.nodes.state[check.node] != "rejected":
                 continue
             token, gap = r.nodes.token[check.node], _gap(trace, r.nodes, check.node)
-            if token not in found or gap > found[token][0]:
+            if gap > 0 and (token not in found or gap > found[token][0]):
                 found[token] = (gap, (index, check.node))
     ranked = sorted(found.values(), key=lambda each: (-each[0], each[1]))
     return [_hard(trace, words, place) for _, place in ranked[:_MOST]]

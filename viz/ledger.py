@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from core.trace import Check
+from viz import rule_longest
 from viz.numbers import DECIMALS, decimals_for, probability, quotient
 from viz.payload import Dart
 from viz.reading import Reading
 from viz.rules import by_quotient, is_without_luck, verdict
 from viz.states import state_of
+
+_ROOM = 19  # characters of the making of a chance
 
 
 def darts(reading: Reading) -> list[Dart]:
@@ -28,11 +31,18 @@ def _dart(reading: Reading, place: int, check: Check) -> Dart:
         "u": u,
         "numbers": _numbers(reading, place, check),
         "u_text": "" if fixed else f"u {probability(u, decimals)}",
-        "verdict": verdict(reading, check.node)
-        if reading.check_of[check.node] == place
-        else "missed",
+        "verdict": _verdict(reading, place, check),
         "greedy": fixed,
     }
+
+
+def _verdict(reading: Reading, place: int, check: Check) -> str:
+    """Return what came of a test in a word or two."""
+    if reading.check_of[check.node] != place:
+        return "missed"
+    if check.passed and reading.round.nodes.reason[check.node] == "shorter_strand":
+        return "passed"  # another strand was taken
+    return verdict(reading, check.node)
 
 
 def _numbers(reading: Reading, place: int, check: Check) -> str:
@@ -55,9 +65,11 @@ def numbers(check: Check) -> str:
     """Return the chance and its making: `.068 / .255 ≈ .265`; `p .412` for a fixed draft."""
     decimals = _decimals(check)
     if by_quotient(check) and check.p is not None and check.q is not None:
-        return quotient(check.p, check.q, decimals)
+        told = quotient(check.p, check.q, decimals)
+        return told if len(told) <= _ROOM else f"p/q {told.split()[-1]}"
     name = "p" if check.q is None and check.p is not None else "keep"
-    return f"{name} {probability(check.accept_probability, decimals)}"
+    rest = " of the rest" if name == "p" and (check.mass_before or 1.0) < 1 else ""
+    return f"{name}{rest} {probability(check.accept_probability, decimals)}"
 
 
 def ranks(reading: Reading, node: int) -> str:
@@ -96,6 +108,8 @@ def ledger_note(reading: Reading) -> str:
         return "No dart decides: a token stays by the rule's own threshold."
     if "later_stayed" in reading.round.nodes.reason or "u<h" in reading.round.nodes.reason:
         return "A dart in its bar hits; the last hit decides how much stays."
+    if any(reason in rule_longest.REASONS for reason in reading.round.nodes.reason):
+        return "A token passes where its dart lands in the bar; the longest run of passes stays."
     return "A dart that lands in the bar keeps the token."
 
 

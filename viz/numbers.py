@@ -95,9 +95,26 @@ def durations(*milliseconds: float) -> list[str]:
     return [f"{value / 1000:,.1f} s" if value >= 50 else "<0.1 s" for value in milliseconds]
 
 
+def milliseconds(value: float) -> str:
+    """Return whole milliseconds, for times that are compared: `1,267 ms`."""
+    return "<1 ms" if 0 < value < 0.5 else f"{value:,.0f} ms"
+
+
 def rate(value: float) -> str:
     """Return tokens per pass, plain steps, times: one decimal."""
     return f"{value:.1f}"
+
+
+def factor(value: float) -> str:
+    """Return a speed-up as it stands beside others: `2.12×`."""
+    return f"{value:.2f}×"
+
+
+def percent(share: float) -> str:
+    """Return a share as whole per cent; one that only rounds to none or all says so."""
+    if 0 < share < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def count(number: int, noun: str) -> str:

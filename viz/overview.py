@@ -23,7 +23,7 @@ def overview(trace: Trace, origin: str = "", words: Vocabulary | None = None) ->
     words = words or vocabulary(trace)
     return {
         "id": trace_id(trace),
-        "title": trace.title or _first_line(trace.prompt.text),
+        "title": trace.title or first_line(trace.prompt.text),
         "method": trace.method,
         "method_name": trace.method_name,
         "badge": badge(trace),
@@ -69,7 +69,8 @@ def badge(trace: Trace) -> Badge:
     return {"lossless": False, "word": "Lossy", "meaning": meaning}
 
 
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
+    """Return the first line of a prompt as its title."""
     lines = text.strip().splitlines()
     line = lines[0] if lines else "Untitled"
     return line if len(line) <= 60 else line[:59].rstrip() + "…"

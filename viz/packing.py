@@ -2,7 +2,7 @@
 
 Files of many rounds repeat keys, words and whole rows; as columns with each distinct value once
 they are several times smaller. Lossless: records at one place that have different keys are kept as
-they are. The page unpacks the columns again (`assets/js/replay.js`). Knows no trace.
+they are. The page unpacks the columns again (`assets/js/carried.js`). Knows no trace.
 """
 
 from __future__ import annotations

@@ -60,13 +60,13 @@ SCRIPTS = (
     "dock",
     "explore",
 )  # in the order in which they need each other
-_OPENER = "replay"
+_CARRIED = "carried"
 _FRAME_HEIGHT = 900  # px of the notebook's frame
 
 
 def page_script() -> str:
     """Return the page's scripts as one classic script."""
-    return "\n".join(_script(name) for name in SCRIPTS)
+    return _scripts(SCRIPTS)
 
 
 def page_style() -> str:
@@ -98,8 +98,18 @@ def notebook_html(trace: Trace, height: int = _FRAME_HEIGHT) -> str:
 
 def replay_page(payload: ExplorePayload) -> str:
     """Return the document around a payload."""
-    script = f"{page_script()}\n{_script(_OPENER)}"
-    title = html.escape(payload["overview"]["title"])
+    title = payload["overview"]["title"]
+    return document(title, cast(Json, payload), "replay")
+
+
+def document(
+    title: str, payload: Json, opener: str, more_script: str = "", more_style: str = ""
+) -> str:
+    """Return an HTML document that carries scripts, chart library and `payload`; the script
+    `opener` mounts what it finds. `more_script`, `more_style`: what the page needs beside those of
+    every page.
+    """
+    script = f"{page_script()}\n{more_script}\n{_scripts((_CARRIED, opener))}"
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -108,11 +118,12 @@ def replay_page(payload: ExplorePayload) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <link rel="icon" href="data:,">
-<title>{title} · Draftscope</title>
-<style>{page_style()}</style>
+<title>{html.escape(title)} · Draftscope</title>
+<style>{page_style()}
+{more_style}</style>
 </head>
 <body style="margin:0">
-<div id="ds-page"><noscript>This replay needs JavaScript.</noscript></div>
+<div id="ds-page"><noscript>This page needs JavaScript.</noscript></div>
 <script type="text/plain" id="ds-payload">{_packed(_columns(payload))}</script>
 <script type="text/plain" id="ds-plotly">{_packed_library()}</script>
 <script>{script}</script>
@@ -121,8 +132,8 @@ def replay_page(payload: ExplorePayload) -> str:
 """
 
 
-def _script(name: str) -> str:
-    return (ASSETS / "js" / f"{name}.js").read_text("utf-8")
+def _scripts(names: Sequence[str]) -> str:
+    return "\n".join((ASSETS / "js" / f"{name}.js").read_text("utf-8") for name in names)
 
 
 def _policy(scripts: Sequence[str]) -> str:
@@ -140,9 +151,8 @@ def _packed_library() -> str:
     return _packed(chart_library())
 
 
-def _columns(payload: ExplorePayload) -> str:
-    columns = packed(cast(Json, payload))
-    return json.dumps(columns, allow_nan=False, separators=(",", ":"))
+def _columns(payload: Json) -> str:
+    return json.dumps(packed(payload), allow_nan=False, separators=(",", ":"))
 
 
 def _packed(text: str) -> str:

@@ -21,7 +21,7 @@ Flow = Sequence[Flowing]
 
 def strip(trace: Trace, words: Vocabulary) -> list[StripRound]:
     """Return the text as rounds of tokens; characters spread over several are repaired."""
-    flows = _flows(trace, words)
+    flows = flows_of(trace, words)
     return [
         {"index": r.index, "tokens": _tokens(r, flow), "rejected": _rejected(trace, place, words)}
         for place, (r, flow) in enumerate(zip(trace.rounds, flows, strict=True))
@@ -33,7 +33,7 @@ def scrub(trace: Trace) -> list[Scrub]:
     return [{"accepted": len(r.outcome.accepted), "end": r.outcome.origin} for r in trace.rounds]
 
 
-def _flows(trace: Trace, words: Vocabulary) -> list[Flow]:
+def flows_of(trace: Trace, words: Vocabulary) -> list[Flow]:
     """Return the labels of each round; texts of several sequences run on separately."""
     found: list[Flow] = [[] for _ in trace.rounds]
     for sequence in sorted({r.sequence for r in trace.rounds}):
@@ -61,7 +61,7 @@ def _tokens(r: Round, flow: Flow) -> list[StripToken]:
         {
             "label": token.label,
             "text": token.text,
-            "kind": _kind(r, place),
+            "kind": kind_of(r, place),
             "node": accepted[place] if place < len(accepted) else None,
             "position": r.prefix_length + place,
             "joined": token.joined,
@@ -70,7 +70,8 @@ def _tokens(r: Round, flow: Flow) -> list[StripToken]:
     ]
 
 
-def _kind(r: Round, place: int) -> Kind:
+def kind_of(r: Round, place: int) -> Kind:
+    """Return how the token at a place among those that a round emitted came about."""
     if place >= len(r.outcome.accepted):
         return _OWN[r.outcome.origin]
     return "relaxed" if r.nodes.state[r.outcome.accepted[place]] == "relaxed" else "accepted"

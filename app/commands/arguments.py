@@ -1,4 +1,4 @@
-"""The words of the command line: six commands and their options. Imports nothing that takes time.
+"""The words of the command line: its commands and their options. Imports nothing that takes time.
 
 What a value means is decided where it is used; here only its form is checked. A wrong word raises
 UsageError with one sentence.
@@ -27,7 +27,14 @@ from core import __version__
 MOST_TOKENS = 100_000  # a round has at least one, and a trace at most so many rounds
 _MOST_SEED = 2**63 - 1
 _MOST_COUNT = 2**53 - 1
+MOST_PROMPTS = 1_000  # of one prompt file
 TABLES = ("rounds", "nodes", "darts")
+Add = Callable[..., object]  # of a group of options
+
+_SETTINGS = (
+    "length=6 for every method that has it, mcsd.tree=4,2,2 for one; of a method that is named "
+    "twice, mcsd:2.tree=8 is the second"
+)
 
 
 def build_parser() -> Parser:
@@ -80,28 +87,9 @@ def _run(parser: Parser) -> None:
     what.add_argument(
         "--method", required=True, type=text, metavar="M", help="a key that `methods` lists"
     )
-    what.add_argument(
-        "--prompt",
-        required=True,
-        type=text,
-        metavar="TEXT",
-        help="the prompt; @file reads a UTF-8 file, @- standard input, @@ stands for @",
-    )
-    what.add_argument(
-        "--set",
-        action="extend",
-        nargs="+",
-        type=setting,
-        default=[],
-        metavar="NAME=VALUE",
-        help="settings of the method: length=6, tree=4,2,2, drafter=exit",
-    )
-    what.add_argument(
-        "--chat",
-        action=BooleanOptionalAction,
-        default=True,
-        help="use the model's chat template, or send the prompt as plain text (default: --chat)",
-    )
+    _prompt(what.add_argument)
+    _settings(what.add_argument, "settings of the method: length=6, tree=4,2,2, drafter=exit")
+    _chat(what.add_argument)
     _sampling(parser)
     _models(parser)
     output = parser.add_argument_group("output")
@@ -112,6 +100,94 @@ def _run(parser: Parser) -> None:
         "--json",
         action="store_true",
         help="print one JSON object: text, token_ids, metrics, rounds, finish_reason",
+    )
+
+
+def _compare(parser: Parser) -> None:
+    what = parser.add_argument_group("what to compare")
+    _methods_named(
+        what.add_argument, "keys that `methods` lists; plain decoding is always compared with"
+    )
+    _prompt(what.add_argument)
+    _settings(what.add_argument, _SETTINGS)
+    _chat(what.add_argument)
+    _sampling(parser)
+    _models(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--out",
+        type=text,
+        metavar="DIR",
+        help="write comparison.json.gz, comparison.html (works offline) and table.csv to a folder",
+    )
+    output.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object: prompt, plain, methods",
+    )
+
+
+def _bench(parser: Parser) -> None:
+    what = parser.add_argument_group("what to compare")
+    what.add_argument(
+        "file",
+        type=text,
+        metavar="FILE",
+        help='.jsonl: a line is {"prompt": TEXT, "category": NAME}; else a line is a prompt',
+    )
+    _methods_named(
+        what.add_argument, "keys that `methods` lists; plain among them is a control of the times"
+    )
+    what.add_argument(
+        "--limit",
+        type=whole(1, MOST_PROMPTS),
+        metavar="N",
+        help="only the first N prompts (default: all)",
+    )
+    _settings(what.add_argument, _SETTINGS)
+    _chat(what.add_argument)
+    _sampling(parser)
+    _models(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object: about, methods, failures, prompts",
+    )
+
+
+def _methods_named(add: Add, words: str) -> None:
+    add("--methods", required=True, type=text, metavar="A,B,C", help=words)
+
+
+def _prompt(add: Add) -> None:
+    add(
+        "--prompt",
+        required=True,
+        type=text,
+        metavar="TEXT",
+        help="the prompt; @file reads a UTF-8 file, @- standard input, @@ stands for @",
+    )
+
+
+def _settings(add: Add, words: str) -> None:
+    add(
+        "--set",
+        action="extend",
+        nargs="+",
+        type=setting,
+        default=[],
+        metavar="NAME=VALUE",
+        help=words,
+    )
+
+
+def _chat(add: Add) -> None:
+    add(
+        "--chat",
+        action=BooleanOptionalAction,
+        default=True,
+        help="use the model's chat template, or send the prompt as plain text (default: --chat)",
     )
 
 
@@ -246,6 +322,8 @@ def _serve(parser: Parser) -> None:
 _COMMANDS: dict[str, tuple[str, Callable[[Parser], None], str]] = {
     "methods": ("List the methods with their settings", _methods, examples.METHODS),
     "run": ("Decode one prompt and print text and metrics", _run, examples.RUN),
+    "compare": ("Decode one prompt with several methods", _compare, examples.COMPARE),
+    "bench": ("Compare methods on many prompts", _bench, examples.BENCH),
     "show": ("Show a recorded trace in the terminal", _show, examples.SHOW),
     "export": ("Turn a trace into a web page or a table", _export, examples.EXPORT),
     "check": ("Say whether a file is a valid trace, and of what", _trace, examples.CHECK),

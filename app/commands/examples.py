@@ -8,6 +8,7 @@ examples:
   {PROGRAM} run --method prompt_lookup --prompt "Say it twice." --out twice.json.gz
   {PROGRAM} show twice.json.gz
   {PROGRAM} export twice.json.gz twice.html
+  {PROGRAM} compare --methods mcsd,eagle2,svip --prompt "Why is the sky blue?" --out sky
   {PROGRAM} serve
 
 {PROGRAM} COMMAND --help explains a command. Exit status: 0 fine, 1 failed, 2 wrong use,
@@ -28,6 +29,25 @@ examples:
 
 The text appears as it is decoded. Ctrl-C ends the run; what was decoded so far is printed and
 written to --out."""
+
+COMPARE = f"""\
+examples:
+  {PROGRAM} compare --methods speculative_sampling,mcsd,eagle2 --prompt "Why is the sky blue?"
+  {PROGRAM} compare --methods mcsd,mcsd,sequoia --set mcsd.tree=4,2,2 mcsd:2.tree=8,1 \\
+      --prompt @question.txt --out wide
+  {PROGRAM} compare --methods prompt_lookup,svip --temperature 0.7 --seed 7 --prompt @- --json
+
+Every method decodes with the same seed, plain decoding first. What fails of one method is told, and
+the others go on. Ctrl-C ends the comparison; the methods that were done are printed and written to
+--out."""
+
+BENCH = f"""\
+examples:
+  {PROGRAM} bench questions.txt --methods prompt_lookup,mcsd
+  {PROGRAM} bench questions.jsonl --methods plain,svip --limit 40 --json | jq .methods
+
+Prints medians over the prompts with intervals that hold the median in 95 % of cases, which takes
+six prompts; with categories, those too. Ctrl-C ends it; the prompts that were done count."""
 
 SHOW = f"""\
 examples:

@@ -10,9 +10,9 @@ class MethodsArguments(Namespace):
     json: bool
 
 
-class RunArguments(Namespace):
-    method: str
-    prompt: str
+class DecodeArguments(Namespace):
+    """What every command that decodes is given."""
+
     set: list[tuple[str, str]]
     temperature: float
     top_k: int
@@ -26,8 +26,25 @@ class RunArguments(Namespace):
     dtype: str
     device: str
     threads: str
-    out: str | None
     json: bool
+
+
+class RunArguments(DecodeArguments):
+    method: str
+    prompt: str
+    out: str | None
+
+
+class CompareArguments(DecodeArguments):
+    methods: str
+    prompt: str
+    out: str | None
+
+
+class BenchArguments(DecodeArguments):
+    file: str
+    methods: str
+    limit: int | None
 
 
 class ShowArguments(Namespace):

@@ -12,18 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.commands.console import Progress, print_json, printable
-from app.commands.errors import CommandError, UsageError
+from app.commands.errors import CommandError
 from app.commands.live import LiveText
 from app.commands.namespaces import RunArguments
-from app.commands.parameters import parse_settings
 from app.commands.prompt import prompt_text
+from app.commands.request import check_draft, check_models, load, request_of
 from app.commands.summary import summary, summary_lines
 from app.commands.surroundings import Surroundings
 from app.commands.traces import SUFFIXES, target_path
-from core.models.errors import ModelError
-from core.models.sources import parse_source, shown
-from core.registry import Method, MethodConfig, get
-from core.run import Engine, Request, Run
+from core.registry import get
+from core.run import Request, Run
 from core.trace import FinishReason, Round, Trace
 from core.trace_io import write
 
@@ -43,7 +41,7 @@ def execute(args: RunArguments, surroundings: Surroundings) -> int:
     out = target_path(args.out, SUFFIXES) if args.out is not None else None
     request = read_request(args)
     with Progress(sys.stderr) as progress:
-        engine = _load(args, surroundings, progress)
+        engine = load(args, surroundings, progress)
         run = Run(request, engine, surroundings.clock, surroundings.now())
     live = LiveText(engine.text.spell, engine.text.special, request.stop)
     shows = sys.stdout.isatty() and not args.json
@@ -63,70 +61,10 @@ def execute(args: RunArguments, surroundings: Surroundings) -> int:
 def read_request(args: RunArguments) -> Request:
     """Return what is to be done; raise UsageError or another ValueError where it cannot be."""
     method = get(args.method)
-    settings = parse_settings(method, args.set)
-    _check_drafter(method, method.configure(settings), args)
-    for name in (args.model, args.model if args.draft is None else args.draft):
-        _check_model(name)
-    request = Request(
-        prompt=prompt_text(args.prompt, sys.stdin),
-        method=method,
-        config=settings,
-        chat=args.chat,
-        temperature=args.temperature,
-        top_k=args.top_k,
-        top_p=args.top_p,
-        seed=args.seed,
-        max_new_tokens=args.max_new_tokens,
-        stop=tuple(args.stop),
-    )
-    _ = request.law  # raises now what is out of range, not after the model is loaded
+    request = request_of(method, args.set, prompt_text(args.prompt, sys.stdin), args)
+    check_draft([request], args)
+    check_models(args)
     return request
-
-
-def _check_drafter(method: Method, config: MethodConfig, args: RunArguments) -> None:
-    """Refuse a second model that would not be used, and the lack of one that would."""
-    if method.drafts_with_second_model(config):
-        if args.draft is None and not _has_second(args.model):
-            raise UsageError(
-                f"{method.name} with these settings needs a second model, and none comes along "
-                f"for {shown(args.model)}: add --draft ID."
-            )
-        return
-    if args.draft is None:
-        return
-    chosen = config.model_dump().get("drafter")
-    if chosen is None:
-        raise UsageError(f"--draft names a second model, but {method.name} drafts without one.")
-    raise UsageError(
-        f"--draft names a second model, but the drafter is {chosen}: add --set drafter=model."
-    )
-
-
-def _has_second(target: str) -> bool:
-    from core.models.second import comes_along  # late: it brings transformers
-
-    try:
-        return comes_along(target)
-    except ModelError as error:
-        raise UsageError(str(error)) from None
-
-
-def _check_model(name: str) -> None:
-    try:
-        parse_source(name)
-    except ModelError as error:
-        raise UsageError(str(error)) from None
-
-
-def _load(args: RunArguments, surroundings: Surroundings, progress: Progress) -> Engine:
-    return surroundings.load_engine(
-        args.model,
-        args.draft,
-        dtype=args.dtype,
-        device=args.device,
-        threads=args.threads,
-        progress=progress,
-    )
 
 
 def decode(run: Run, watch: Callable[[Round], None]) -> Ending:

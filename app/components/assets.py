@@ -17,3 +17,8 @@ def script(name: str) -> str:
 def tags(*names: str) -> str:
     """Return the script tags of served assets, in order; a page loads each of them once."""
     return "".join(f'<script src="{assets()[name].url}"></script>' for name in names)
+
+
+def style(name: str) -> str:
+    """Return the tag of a served style sheet that only one page has."""
+    return f'<link rel="stylesheet" href="{assets()[name].url}">'

@@ -4,33 +4,12 @@ const { prefix, plotly, pages, examples, linkCharacters } = props.settings;
 const mount = element.querySelector(".ds-mount");
 
 /* -- the server over plain HTTP -- */
-const address = (path) => new URL(`${prefix}/${path}`, document.baseURI).href;
+const { address, ask, download } = D.createServer(prefix);
 const traceAddress = (name, rest = "") => address(`traces/${encodeURIComponent(name)}${rest}`);
-
-async function ask(url, options) {
-  const answer = await fetch(url, options).catch(() => {
-    throw new Error("The server does not answer. What is on the page stays; start it again, then try once more.");
-  });
-  const body = await answer.json();
-  if (!answer.ok) throw new Error(body.error ?? `The server answered ${answer.status}.`);
-  return body;
-}
-
 const fetchRounds = (name, from, to) => ask(traceAddress(name, `/rounds?from=${from}&to=${to}`));
 
-function download(file) {
-  const link = D.h("a", { href: traceAddress(store.overview.id, `/${file}`), download: "" });
-  document.body.append(link);
-  link.click();
-  link.remove();
-}
-
-const library = new Promise((loaded, failed) => {
-  const tag = D.h("script", { src: new URL(plotly, document.baseURI).href });
-  tag.onload = () => loaded(window.Plotly);
-  tag.onerror = () => failed(new Error("The chart library could not be loaded."));
-  document.head.append(tag);
-});
+const library = D.chartLibrary(plotly);
+const save = (file) => download(traceAddress(store.overview.id, `/${file}`));
 
 /* -- what is on the page: one of the examples, a run of this visit, or a file -- */
 const own = new Map(); // runs and files of this visit by name: { title, order }, where a file has no order
@@ -63,8 +42,8 @@ const view = D.mountExplore(mount, {
   side: false,
   onChange: () => view.root.classList.toggle("ds-side-open"),
   exports: [
-    ["Trace, .json.gz", () => download("trace.json.gz")],
-    ["Replay, .html", () => download("replay.html")],
+    ["Trace, .json.gz", () => save("trace.json.gz")],
+    ["Replay, .html", () => save("replay.html")],
   ],
 });
 window.draftscope = view;
@@ -193,6 +172,17 @@ const controls = D.mountControls(side, {
   cancel: live.stop,
   open: openTrace,
   file: openFile,
+});
+
+/** What the other pages are told: the order in the fields, beside what they say to each other. */
+D.handOn(view.root, () => {
+  const query = new URLSearchParams(location.search);
+  const known = D.orderParams(controls.compact(controls.read()), linkCharacters);
+  for (const [name, value] of Object.entries({ ...known, round: null, node: null })) {
+    if (value === null) query.delete(name);
+    else query.set(name, value);
+  }
+  return query;
 });
 
 /* -- first view: what the address says; a run that no example is gets its fields filled, and waits to be run -- */

@@ -23,7 +23,7 @@
     const words = named ? named[0] : text.trim();
     if (isNumber(spec)) return words === "" ? spec.default : asNumber(words);
     if (!spec.type.startsWith("list of ")) return text;
-    if (words === "") return [];
+    if (words === "") return spec.default === null ? null : [];
     if (spec.type === "list of string") return words.split(",").map((part) => part.trim().replaceAll("\\n", "\n"));
     return words.split(/[\s,;·]+/u).filter(Boolean).map(asNumber);
   }

@@ -15,8 +15,15 @@
   /** Places on the axis that begins at `floor`, as lengths of the style sheet. */
   const scaleFrom = (floor) => (value) => `${(100 * Math.max(0, (value - floor) / (1 - floor))).toFixed(2)}%`;
 
-  /** The line of a rule: how much it accepts, where its kind of draft ends, and how sure that is. */
-  function track(bar, best, place) {
+  // names wrap, and what cuts a rule short stands on its bar, behind the mark of a cut axis
+  const NAME = { "white-space": "normal", "line-height": "calc(16 * var(--u))" };
+  const TAG = {
+    position: "absolute", left: "calc(16 * var(--u))", top: "0", bottom: "0", display: "flex", "align-items": "center",
+    "white-space": "nowrap", "font-size": "calc(11 * var(--u))", color: "var(--ds-mute)",
+  };
+
+  /** The line of a rule: how much it accepts, where its kind of draft ends, how sure that is, and what cuts it short. */
+  function track(bar, best, place, tag) {
     const [low, high] = [bar.value - bar.margin, Math.min(1, bar.value + bar.margin)];
     const whisker = bar.margin === null ? null : D.h("span", {
       class: "ds-rung-margin",
@@ -24,7 +31,8 @@
     });
     return D.h("span", { class: "ds-rung-track" },
       D.h("span", { class: "ds-rung-bar", style: { width: place(bar.value) } }), whisker,
-      best === null ? null : D.h("span", { class: "ds-rung-best", style: { left: place(best) } }));
+      best === null ? null : D.h("span", { class: "ds-rung-best", style: { left: place(best) } }),
+      tag ? D.h("span", { class: "ds-rung-tag", style: TAG }, tag) : null);
   }
 
   /** The axis above the bars: both ends and the middle. */
@@ -45,7 +53,7 @@
         "aria-label": `${group.head}, ${row.name}: ${bar.text}, ${bar.note}. ${row.definition}`,
         on,
       },
-      D.h("span", { class: "ds-rung-name" }, row.name), track(bar, best, place),
+      D.h("span", { class: "ds-rung-name", style: NAME }, row.name), track(bar, best, place, row.tag),
       D.h("span", { class: "ds-number", title: bar.note }, bar.text)));
   }
 
@@ -53,12 +61,13 @@
     const slider = D.h("input", { type: "range", min: 1, max: 8, step: 1, value: 2, id: D.uid("drafts") });
     const count = D.h("output", { for: slider.id });
     const control = D.h("p", { class: "ds-lab-slider" }, D.h("label", { for: slider.id }, "Drafts"), slider, count);
+    const bridge = D.h("p", { class: "ds-rule ds-rung-bridge ds-none", style: { "margin-top": "calc(8 * var(--u))" } });
     const bars = D.h("div", { class: "ds-rungs" });
     const words = D.h("p", { class: "ds-note ds-rung-words" });
     const root = D.h("section", { class: "ds-lab-tool ds-none" }, D.h("h3", null, "The ladder of rules"),
       D.h("p", { class: "ds-note" },
         "The chance that the next token is one of the drafts, from the whole laws p and q. The upright line ends each kind of draft: no rule goes beyond it."),
-      control, bars, words);
+      bridge, control, bars, words);
     let ladder = null;
     let chosen = null; // the reader's number of drafts, once there is one
 
@@ -94,6 +103,8 @@
         ladder = found;
         root.classList.toggle("ds-none", !found);
         control.classList.toggle("ds-none", !found?.groups.length);
+        bridge.textContent = found?.bridge ?? "";
+        bridge.classList.toggle("ds-none", !found?.bridge);
         if (!found) return;
         if (found.missing) {
           bars.replaceChildren();

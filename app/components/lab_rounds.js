@@ -44,6 +44,8 @@
       text(width, HEIGHT - 5, `${rounds.at(-1).toLocaleString("en")} rounds`, { class: "ds-svg-mute", "text-anchor": "end" }));
   }
 
+  const COLUMNS = [["token"], ["bars"], ["number"], ["number", { width: "calc(48 * var(--u))" }]]; // "wrote" stands clear of "p"
+
   /** Tokens with p solid and what was written below it. */
   function histogram(found, stop) {
     const most = Math.max(1e-9, ...found.rows.flatMap((row) => [row.p, ...row.shares.slice(-1)]));
@@ -55,7 +57,7 @@
       D.h("td", { class: "ds-number" }, row.p_text),
       D.h("td", { class: "ds-number ds-quiet" }, last ? row.text : "")));
     return D.h("table", { class: `ds-laws ds-written-${found.verdict}` },
-      D.h("colgroup", null, ["token", "bars", "number", "number"].map((kind) => D.h("col", { class: `ds-col-${kind}` }))),
+      D.h("colgroup", null, COLUMNS.map(([kind, style = {}]) => D.h("col", { class: `ds-col-${kind}`, style }))),
       D.h("thead", null, D.h("tr", null, D.h("td"), D.h("td"),
         D.h("th", { scope: "col", class: "ds-number ds-thin" }, "p"),
         D.h("th", { scope: "col", class: "ds-number ds-thin ds-quiet" }, "wrote"))),
@@ -77,6 +79,7 @@
     const slider = D.h("input", { type: "range", min: 1, max: 8, step: 1, value: wish.drafts, id: D.uid("thrown") });
     const count = D.h("output", { for: slider.id }, String(wish.drafts));
     const control = D.h("p", { class: "ds-lab-slider" }, D.h("label", { for: slider.id }, "Drafts"), slider, count);
+    const fixed = D.h("p", { class: "ds-note ds-lab-fixed", id: D.uid("fixed") });
     const list = D.h("fieldset", { class: "ds-mistakes" });
     const about = D.h("p", { class: "ds-note" });
     const throwing = D.h("button", { class: "ds-button", type: "button" }, "Throw again");
@@ -86,10 +89,12 @@
     const kept = D.h("p", { class: "ds-note" });
     const legend = D.h("div");
     const result = D.h("div", { class: "ds-lab-result" }, verdict, plot, table, legend, kept);
-    const choices = D.h("div", { class: "ds-lab-choices" }, control, list, about, throwing);
+    const choices = D.h("div", { class: "ds-lab-choices" }, control, fixed, list, about, throwing);
+    const own = D.h("p", { class: "ds-note ds-lab-own ds-none" });
     const root = D.h("section", { class: "ds-lab-tool ds-none" }, D.h("h3", null, "Is it lossless?"),
       D.h("p", { class: "ds-note" },
         "20,000 rounds of recursive rejection at this node: what they write, against the law p that the text should follow. Put in a mistake that real code has made, and see whether it shows."),
+      own,
       D.h("div", { class: "ds-lab-split" }, choices, result));
     let found = null;
     let stop = 0;
@@ -116,11 +121,27 @@
       steps();
     }
 
+    const mistake = () => found?.mistakes.find((one) => one.key === wish.mistake);
+    const drafts = () => mistake()?.always ?? wish.drafts;
+
+    /** Bring the slider to what the mistake allows: enough drafts, or as many as it always has. */
     function limit() {
-      const tooFew = found.mistakes.find((one) => one.key === wish.mistake)?.least > wish.drafts;
-      if (tooFew) wish.drafts = 2;
-      slider.value = wish.drafts;
+      if (mistake().least > wish.drafts) wish.drafts = mistake().least;
+      const always = mistake().always;
+      slider.disabled = always !== null;
+      slider.value = drafts();
       count.textContent = slider.value;
+      fixed.textContent = always === null ? "" : `This mistake always draws ${always}.`;
+      fixed.style.margin = fixed.textContent ? "" : "0";
+      fixed.style.minHeight = "0";
+      if (always === null) slider.removeAttribute("aria-describedby");
+      else slider.setAttribute("aria-describedby", fixed.id);
+    }
+
+    /** Say whose rounds these are where the run itself is lossy. */
+    function drawOwn() {
+      own.classList.toggle("ds-none", !found.own);
+      own.replaceChildren(...(found.own ? [D.badge(found.own.badge), " ", found.own.words] : []));
     }
 
     function draw() {
@@ -134,7 +155,9 @@
           again();
         }));
       }
-      about.textContent = found.mistakes.find((one) => one.key === wish.mistake).definition;
+      about.textContent = mistake().definition;
+      limit();
+      drawOwn();
       const { words: said } = found;
       verdict.replaceChildren(D.mark(glyph(found), { size: 18, p: 1 }), D.h("span", null, said));
       verdict.dataset.verdict = found.verdict;
@@ -148,7 +171,7 @@
 
     slider.addEventListener("input", () => {
       wish.drafts = Number(slider.value);
-      if (found.mistakes.find((one) => one.key === wish.mistake)?.least > wish.drafts) wish.mistake = "none";
+      if (mistake()?.least > wish.drafts) wish.mistake = "none";
       list.querySelectorAll("input").forEach((input) => (input.checked = input.value === wish.mistake));
       count.textContent = slider.value;
     });
@@ -168,7 +191,7 @@
     return {
       name: "rounds",
       root,
-      wish: () => ({ ...wish }),
+      wish: () => ({ ...wish, drafts: drafts() }),
       draw(next) {
         clearTimeout(timer);
         found = next;

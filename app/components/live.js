@@ -13,8 +13,6 @@
     scrub: [...(before?.scrub ?? []).slice(0, growth.at), ...growth.scrub],
   });
 
-  const PATIENCE = 5000; // milliseconds without a message before the server is asked whether it is there
-
   const button = (words, act) => D.h("button", { class: "ds-button", type: "button", on: { click: act } }, words);
 
   /** How far a text is, with the way out; the strip itself shows that more is coming. Gives how to say it: the buttons
@@ -48,26 +46,15 @@
     let run = null; // { name, next, overview }
     let wantsCancel = false;
     let chain = Promise.resolve();
-    let heard = 0;
-    let timer = null;
+    const watch = D.createWatch(alive, lose);
     const progress = createProgress(say);
 
     const onPage = () => store.overview?.id === run?.name;
 
-    /** Ask for a sign of life whenever no message came for a while. */
-    function watch() {
-      clearInterval(timer);
-      heard = Date.now();
-      timer = setInterval(() => {
-        if (Date.now() - heard > PATIENCE) alive().then(() => (heard = Date.now()), lose);
-      }, PATIENCE / 2);
-    }
-
     /** The server is gone: what came so far stays, and nothing waits any longer. */
     function lose() {
-      if (timer === null) return;
-      clearInterval(timer);
-      timer = null;
+      if (!watch.on) return;
+      watch.end();
       say(null);
       if (run?.overview && onPage()) store.update({ ...run.overview, finished: true, finish: "The connection was lost." });
       end({ phase: "error", field: "", words: "The connection to the server was lost. The tokens so far stay." });
@@ -129,8 +116,7 @@
       }
       tell(message);
       if (OVER.has(message.phase)) {
-        clearInterval(timer);
-        timer = null;
+        watch.end();
         end(message);
       }
     }
@@ -140,12 +126,12 @@
       /** A run was asked for. */
       expect() {
         wantsCancel = false;
-        watch();
+        watch.begin();
         say(D.states.loading("Starting.", { cancel: stop }), "top");
       },
       /** A message came; they are handled one after the other. */
       take(message) {
-        heard = Date.now();
+        watch.hear();
         chain = chain.then(() => handle(message)).catch((error) => store.emit("trouble", error));
       },
     };

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, cast
 from app.lab.orders import LabOrder, RoundsOrder
 from app.studio import Found
 from core.trace import Round, Trace
-from viz.lab.ladder import Ladder, Selecting, ladder, no_ladder, no_law
-from viz.lab.rounds import Measured, Rounds, no_rounds, rounds
-from viz.lab.where import Apart, Where, labelled, where
+from viz.lab.ladder import Ladder, Selecting, Standard, bridge, ladder, no_ladder, no_law
+from viz.lab.rounds import Measured, Own, Rounds, no_rounds, rounds
+from viz.lab.where import Apart, Where, labelled, where, why
+from viz.overview import badge
 from viz.payload import Label
 
 if TYPE_CHECKING:
@@ -70,17 +71,27 @@ def _where(node: Node, trace: Trace, order: LabOrder) -> Where:
 
 
 def _rungs(node: Node, trace: Trace, order: LabOrder) -> Ladder:
-    from core.lab.ladder import ladders, selection_of
-    from core.verify.selection_law import Selection
+    from core.lab.ladder import OWN, ladders, selection_of
 
     if node.laws.q is None:
         return no_ladder(trace.method_name)
     own = selection_of(trace)
-    way = own or Selection()
+    way = own or OWN
     found = ladders(node.laws.p, node.laws.q, selection=way)
     values = [{name: (a.value, a.margin) for name, a in each.items()} for each in found]
     how = Selecting(way.free, way.alphabet, way.scheme == "importance", own is not None)
-    return ladder(values, max(2, _drafts(trace.rounds[order.round], order.node)), how)
+    made = trace.rounds[order.round]
+    standard = bridge(_standard(node, trace, made, order.node, values[0]["one/standard"][0]))
+    return ladder(values, max(2, _drafts(made, order.node)), how, standard)
+
+
+def _standard(node: Node, trace: Trace, made: Round, place: int, here: float) -> Standard:
+    """Return the overlap of the laws here, and that of the laws in use that the run recorded, which
+    at temperature 0 are other laws.
+    """
+    is_other = trace.sampling.temperature == 0
+    recorded = None if is_other else made.scalars.overlap[place]
+    return Standard(here, recorded, why(trace, node.laws.models[0]))
 
 
 def _drafts(made: Round, node: int) -> int:
@@ -118,7 +129,8 @@ def _rounds(node: Node, trace: Trace, order: RoundsOrder) -> Rounds:
         int(thrown.kept.sum()),
         list(zip(names, node.band.p.tolist(), shares.T.tolist(), strict=True)),
     )
-    return rounds(measured, order.drafts, order.mistake, order.seed, warmth)
+    own = None if trace.lossless else Own(trace.method_name, badge(trace))
+    return rounds(measured, order.drafts, order.mistake, order.seed, warmth, own)
 
 
 def _labels(node: Node, trace: Trace, order: LabOrder, tokens: Sequence[int]) -> list[Label | None]:

@@ -46,6 +46,7 @@
   D.createStore = ({ fetchRounds = null } = {}) => {
     const events = createEvents();
     const views = new Map();
+    const stale = new Set(); // rounds as they stood while the text grew: they show less than is known now
     const most = { rows: 1, darts: 0 };
     let indices = [];
     const state = { overview: null, round: null, pin: null, hover: null, thrown: null, following: false };
@@ -53,6 +54,7 @@
     function add(rounds) {
       for (const view of rounds) {
         views.set(view.index, view);
+        stale.delete(view.index);
         most.rows = Math.max(most.rows, view.rows);
         most.darts = Math.max(most.darts, view.darts.length);
       }
@@ -63,17 +65,19 @@
       indices = overview.strip.map((round) => round.index);
     }
 
+    const isKnown = (index) => views.has(index) && !stale.has(index);
+
     const pages = D.createPages(
       fetchRounds,
       (rounds) => {
-        const missing = !views.has(state.round);
+        const missing = !isKnown(state.round);
         add(rounds);
-        if (missing && views.has(state.round)) events.emit("round");
+        if (missing && isKnown(state.round)) events.emit("round");
       },
       (error) => events.emit("trouble", error),
     );
 
-    const want = () => state.round !== null && pages.want(state.round, indices, (index) => views.has(index));
+    const want = () => state.round !== null && pages.want(state.round, indices, isKnown);
 
     function moveTo(round, node) {
       const changed = round !== state.round;
@@ -126,6 +130,7 @@
       /** Show another trace; `rounds` may be some of its views only. */
       setTrace(overview, rounds = [], { round = null, node = null } = {}) {
         views.clear();
+        stale.clear();
         Object.assign(most, { rows: 1, darts: 0 });
         take(overview);
         pages.reset(overview.id);
@@ -144,6 +149,10 @@
       /** A running trace grew: keep the place, or follow the newest round while the reader stands on it. */
       update(overview, rounds = []) {
         if (state.overview?.id !== overview.id) return store.setTrace(overview, rounds);
+        if (overview.finished && !state.overview.finished && fetchRounds) {
+          for (const index of views.keys()) stale.add(index);
+          pages.reset(overview.id);
+        }
         add(rounds);
         take(overview);
         const newest = overview.strip[overview.strip.length - 1]?.index ?? null;
@@ -153,6 +162,7 @@
           state.following = false;
         } else if (newest !== null && newest !== state.round && (state.following || state.round === null))
           moveTo(newest, null);
+        else want();
         return undefined;
       },
 

@@ -5,6 +5,7 @@
   const MODES = ["system", "light", "dark"];
   const MODE_WORDS = { system: "auto", light: "light", dark: "dark" };
 
+  /** Words that open a list of `[words, act]`. */
   function menu(words, entries, classes = "") {
     const list = D.h(
       "ul",
@@ -47,10 +48,12 @@
     return box;
   }
 
-  /** The dialog that lists the keys. */
-  D.keysDialog = () => {
+  D.menu = menu;
+
+  /** The dialog that lists the keys: those of Explore, or `list`. */
+  D.keysDialog = (list = D.KEYS, hint = "Hover previews, click pins. ") => {
     const dialog = D.h("dialog", { class: "ds-dialog", "aria-label": "Keys" });
-    const rows = D.KEYS.map(([keys, words]) =>
+    const rows = list.map(([keys, words]) =>
       D.h(
         "div",
         null,
@@ -65,7 +68,7 @@
     dialog.append(
       D.h("h2", null, "Keys"),
       D.h("dl", null, rows),
-      D.h("p", { class: "ds-note" }, "Hover previews, click pins. Keys rest while you type in a field."),
+      D.h("p", { class: "ds-note" }, `${hint}Keys rest while you type in a field.`),
       D.h("button", { class: "ds-button", type: "button", on: { click: () => dialog.close() } }, "Close"),
     );
     dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());

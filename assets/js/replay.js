@@ -1,56 +1,9 @@
-/* Opens the page inside a replay file: inflates and unpacks what the file carries and mounts it. Nothing is fetched. */
-(() => {
+/* Opens the page inside a replay file: mounts what the file carries. */
+(async (D) => {
   "use strict";
 
-  const bytes = (id) =>
-    Uint8Array.from(atob(document.getElementById(id).textContent), (sign) => sign.charCodeAt(0));
-  const inflate = (id) =>
-    new Response(new Blob([bytes(id)]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-
-  /** The values of a column as `viz.packing` stores it, in order. Equal values become one object. */
-  function unpacked(column) {
-    if (column.raw) return column.raw;
-    const values = unpacked(column.of ?? { raw: [] });
-    if (column.at) return column.at.map((place) => values[place]);
-    if (column.lengths) {
-      let end = 0;
-      return column.lengths.map((length) => values.slice(end, (end += length)));
-    }
-    if (column.has) {
-      const all = new Array(column.size).fill(null);
-      column.has.forEach((place, index) => {
-        all[place] = values[index];
-      });
-      return all;
-    }
-    return records(column.keys);
-  }
-
-  function records(columns) {
-    const entries = Object.entries(columns).map(([key, column]) => [key, unpacked(column)]);
-    return entries[0][1].map((_, place) =>
-      Object.fromEntries(entries.map(([key, values]) => [key, values[place]])),
-    );
-  }
-
-  async function chartLibrary() {
-    const script = document.createElement("script");
-    script.textContent = await inflate("ds-plotly");
-    document.head.append(script);
-    return window.Plotly;
-  }
-
-  async function open() {
-    const [{ overview, rounds }] = unpacked(JSON.parse(await inflate("ds-payload")));
-    const pages = [{ name: "Explore", href: "#" }];
-    const place = document.getElementById("ds-page");
-    window.draftscope = window.Draftscope.mountExplore(place, {
-      overview,
-      rounds,
-      pages,
-      plotly: chartLibrary(),
-    });
-  }
-
-  open();
-})();
+  const { overview, rounds } = await D.carriedPayload();
+  const pages = [{ name: "Explore", href: "#" }];
+  const place = document.getElementById("ds-page");
+  window.draftscope = D.mountExplore(place, { overview, rounds, pages, plotly: D.carriedLibrary() });
+})(window.Draftscope);

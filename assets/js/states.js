@@ -34,6 +34,7 @@
         {
           class: "ds-progress",
           role: "progressbar",
+          "aria-label": words,
           "aria-valuemin": 0,
           "aria-valuemax": 100,
           "aria-valuenow": Math.round(share * 100),

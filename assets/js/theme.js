@@ -20,6 +20,12 @@
     "kept",
     "cut",
     "sel",
+    "hue-0",
+    "hue-1",
+    "hue-2",
+    "hue-3",
+    "hue-4",
+    "hue-5",
   ];
   const TEXT = new Set(["text", "hovertext", "ticktext", "customdata", "ids", "name", "meta"]);
   const roots = new Set();

@@ -63,12 +63,12 @@ class DraftScores:
 
         Of the law in use; at temperature 0, whose law knows no doubt, of that at temperature 1.
         """
-        found: list[float] = []
-        for path in paths:
-            place = self._place[path[:-1]]
-            law = RAW(self._logits[place][None])[0] if self.law.is_greedy else self._laws[place]
-            found.append(float(law[path[-1]]))
-        return found
+        return [float(self.believed(path[:-1])[path[-1]]) for path in paths]
+
+    def believed(self, path: Path) -> Tensor:
+        """Return the law (V,) of what follows a known path, as in `beliefs`."""
+        place = self._place[path]
+        return RAW(self._logits[place][None])[0] if self.law.is_greedy else self._laws[place]
 
 
 @dataclass(frozen=True, slots=True)

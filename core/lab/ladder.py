@@ -1,5 +1,8 @@
 """What every rule accepts at one node, for 1 to 8 drafts: the ladder of `core.bounds`, with the
 selection that the canonical decomposition makes, by the settings of the run where it made one.
+
+Else more tokens are free in its linear program than the method has by default: one node can wait,
+and with few of them the program, not the rule, decides what is accepted.
 """
 
 from __future__ import annotations
@@ -14,10 +17,11 @@ from core.methods import canonical_decomposition
 from core.registry import get
 from core.trace import Trace
 from core.verify.selection_law import Selection, choice
-from core.verify.selection_plan import largest_alphabet
+from core.verify.selection_plan import Tournament, largest_alphabet
 
 MOST_DRAFTS = 8
 SELECTION = "independent/selection"
+OWN = Selection(free=30, alphabet=0)
 
 
 def ladders(
@@ -25,14 +29,27 @@ def ladders(
 ) -> list[Mapping[str, Acceptance]]:
     """Return the acceptance of every rule at a node with laws p and q (V,), for 1 to `most` drafts.
 
-    Rungs are named as in `core.bounds.ladder`. `selection`: how to select; None: the method's
-    defaults. Raises ValueError for p and q that are no laws.
+    Rungs are named as in `core.bounds.ladder`. `selection`: how to select; None: as in `OWN`.
+    Raises ValueError for p and q that are no laws.
     """
-    way = selection or Selection()
+    chosen = _selections(p, q, most, selection or OWN)
     return [
-        {**ladder(p, q, count), SELECTION: Acceptance(selected(p, q, count, way))}
-        for count in range(1, most + 1)
+        {**ladder(p, q, count), SELECTION: Acceptance(value)}
+        for count, value in enumerate(chosen, start=1)
     ]
+
+
+def _selections(p: Tensor, q: Tensor, most: int, selection: Selection) -> list[float]:
+    """Return the acceptance of selecting one of 1 to `most` drafts.
+
+    A tournament of fewer drafts is the beginning of the one of all, which is planned once.
+    """
+    if selection.scheme == "importance" or most < 2:
+        return [selected(p, q, count, selection) for count in range(1, most + 1)]
+    whole = choice(p, q, [int(q.argmax())] * most, selection)
+    assert isinstance(whole.plan, Tournament)
+    parts = [Tournament(whole.plan.first, whole.plan.stages[:n]) for n in range(most)]
+    return [1.0 - replace(whole, plan=part).left for part in parts]
 
 
 def selected(p: Tensor, q: Tensor, count: int, selection: Selection) -> float:

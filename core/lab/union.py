@@ -48,16 +48,18 @@ class Union:
             self.place[path] = len(self._tree)
             self._tree = self._tree.extended([self.place[path[:-1]]], [path[-1]])
 
-    def favourites(self, length: int) -> tuple[int, ...]:
-        """Return the places of the target's greedy text, `length` tokens long."""
+    def favourites(self, length: int, ends: frozenset[int]) -> tuple[int, ...]:
+        """Return the places of the target's greedy text, `length` tokens long or up to the first of
+        the tokens `ends`.
+        """
         path: Path = ()
-        for _ in range(length):
+        while len(path) < length and not (path and path[-1] in ends):
             if self.place[path] == len(self.logits):
                 more = self._session.score(self._tree, len(self.logits)).logits
                 self.logits = torch.cat([self.logits, more])
             path = (*path, int(self.logits[self.place[path]].argmax()))
             self._add(path)
-        return tuple(self.place[path[: i + 1]] - 1 for i in range(length))
+        return tuple(self.place[path[: i + 1]] - 1 for i in range(len(path)))
 
     def rows(self, paths: Sequence[Path]) -> Tensor:
         """Return the target's logits (N, V) after drafted `paths`."""

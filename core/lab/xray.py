@@ -2,21 +2,21 @@
 what each of them is worth.
 
 The drafter of the trace grows every shape within one budget of nodes, with one luck for all; the
-target scores all trees in one pass. A tree then has two expectations. By the draft's own belief:
-how many tokens of a text that the drafter itself would write, each drawn anew, stay in the tree. By
-the target: how many the rule accepts on average, given the tree and its own chances to accept. With
-the trace's own dice the rule also accepts so many. Recursive rejection decides everywhere, as in
-all six methods.
+target scores all trees in one pass. A tree then has two expectations, both of how many tokens the
+rule accepts on average, given the tree: by the target's law, and by the draft's own, as if it were
+the target's. With the trace's own dice the rule also accepts so many. Recursive rejection decides
+everywhere, as in all six methods. Below a token that ends the text nothing is decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import torch
 
 from core.dice import Dice, SeededDice
 from core.lab.drafting import draft_law, drafting, policies
-from core.lab.growing import DraftScores, Path, Tree, grow
+from core.lab.growing import DraftScores, Tree, grow
 from core.lab.luck import SharedLuck
 from core.lab.rescore import Place, asked, check_tokens, law_of, place
 from core.lab.union import Node, Union
@@ -26,7 +26,7 @@ from core.trace import Trace
 from core.tree import DraftTree, Sampling
 from core.verify.base import Context
 from core.verify.rejection import RecursiveRejection
-from core.verify.tournament import Try
+from core.verify.tournament import Try, tournament
 
 LEAST, MOST = 4, 64  # nodes
 _DEEPEST = 16  # of what the target would write
@@ -37,10 +37,12 @@ _RULE = RecursiveRejection(uniform_fallback=True)
 class Drafted:
     """One shape's tree. `nodes`: places among all nodes, parents first; `reach`: the chance of each
     to be accepted, given the tree. `accepted`, `rejected`: what the trace's dice make of it, as
-    places among all nodes. `final`: the token that the target then writes.
+    places among all nodes. `final`: the token that the target then writes; None: the text ended
+    with the last accepted one.
 
-    `believed`, `expected`: accepted tokens on average, by the draft and by the target. `forwards`
-    of the drafter; `width`: tokens that the target scores, the root included.
+    `believed`, `expected`: accepted tokens on average, given the tree, were the draft's law the
+    target's, and by the target's own. `forwards` of the drafter; `width`: tokens that the target
+    scores, the root included.
     """
 
     shape: str
@@ -48,7 +50,7 @@ class Drafted:
     reach: tuple[float, ...]
     accepted: tuple[int, ...]
     rejected: tuple[int, ...]
-    final: int
+    final: int | None
     believed: float
     expected: float
     forwards: int
@@ -71,8 +73,8 @@ class Drafter:
 
 @dataclass(frozen=True, slots=True)
 class Xray:
-    """All trees. `oracle`: places of what the target would write greedily, from the first token on.
-    `named`: bytes of every token.
+    """All trees. `oracle`: places of what the target would write greedily, from the first token on
+    and to the end of the text at most. `named`: bytes of every token.
     """
 
     budget: int
@@ -111,11 +113,15 @@ def xray(engine: Engine, trace: Trace, index: int, budget: int) -> Xray:
     luck = dice.at("draft", position)
     trees = {key: grow(shape, scores, limit, SharedLuck(luck)) for key, shape in shared.items()}
     known = Union(session, spot.chain[0], trees.values())
-    oracle = known.favourites(min(limit, _DEEPEST, max(map(_depth, trees.values()))))
+    ends = engine.text.ends
+    oracle = known.favourites(min(limit, _DEEPEST, max(map(_depth, trees.values()))), ends)
     context = Context((*spot.text, spot.chain[0]), law)
-    drafted = [_judged(key, tree, known, scores, context, dice) for key, tree in trees.items()]
+    drafted = [
+        _judged(key, tree, known, scores, context, dice, ends) for key, tree in trees.items()
+    ]
     nodes = known.nodes(scores, law)
-    tokens = {spot.chain[0], *(n.token for n in nodes), *(tree.final for tree in drafted)}
+    finals = {tree.final for tree in drafted if tree.final is not None}
+    tokens = {spot.chain[0], *(n.token for n in nodes), *finals}
     return Xray(
         budget,
         spot.chain[0],
@@ -129,13 +135,20 @@ def xray(engine: Engine, trace: Trace, index: int, budget: int) -> Xray:
 
 
 def _judged(
-    key: str, tree: Tree, known: Union, scores: DraftScores, context: Context, dice: Dice
+    key: str,
+    tree: Tree,
+    known: Union,
+    scores: DraftScores,
+    context: Context,
+    dice: Dice,
+    ends: frozenset[int],
 ) -> Drafted:
     """Let the rule decide one tree, on average and with the trace's dice."""
     draft, places = tree.draft, [known.place[path] - 1 for path in tree.paths]
-    table = _RULE.prepare(draft, Scores(known.rows(tree.paths)), context)
+    whole = _RULE.prepare(draft, Scores(known.rows(tree.paths)), context)
+    table = replace(whole, tries=before_the_end(draft.tree, whole.tries, ends))
     outcome = table.walk(dice, len(context.tokens))
-    assert outcome.final is not None
+    is_over = bool(outcome.path) and draft.tree.tokens[outcome.end] in ends
     kept = reach(draft.tree, table.tries)
     return Drafted(
         key,
@@ -143,8 +156,8 @@ def _judged(
         tuple(kept[1:]),
         tuple(places[node] for node in outcome.path),
         tuple(places[check.node] for check in outcome.checks if not check.passed),
-        outcome.final,
-        believed(tree.paths, scores),
+        None if is_over else outcome.final,
+        believed(tree, scores, ends),
         sum(kept[1:]),
         draft.work.forwards,
         len(draft.tree),
@@ -167,13 +180,25 @@ def reach(tree: DraftTree, tries: dict[int, list[Try]]) -> list[float]:
     return chance
 
 
-def believed(paths: Sequence[Path], scores: DraftScores) -> float:
-    """Return the sum of the draft's path products over all nodes but the root."""
-    total, product = 0.0, dict[Path, float]({(): 1.0})
-    for path, q in zip(paths[1:], scores.beliefs(paths[1:]), strict=True):
-        product[path] = product[path[:-1]] * q
-        total += product[path]
-    return total
+def before_the_end(
+    tree: DraftTree, tries: dict[int, list[Try]], ends: frozenset[int]
+) -> dict[int, list[Try]]:
+    """Return the tests without those below a drafted token of `ends`, which no text goes beyond."""
+    return {n: tests for n, tests in tries.items() if not n or tree.tokens[n] not in ends}
+
+
+def believed(tree: Tree, scores: DraftScores, ends: frozenset[int] = frozenset()) -> float:
+    """Return how many tokens the rule would accept on average, given the tree, if the target's law
+    were the draft's.
+
+    A tree of fixed nodes has the draft's path products here. In one that was drawn the first child
+    of every node would stay.
+    """
+    draft = tree.draft
+    known = (path if path in scores else () for path in tree.paths)  # leaves decide nothing
+    laws = torch.stack([scores.believed(path) for path in known])
+    tests = before_the_end(draft.tree, tournament(draft, laws, _RULE.uniform_fallback), ends)
+    return sum(reach(draft.tree, tests)[1:])
 
 
 def _room(engine: Engine, spot: Place) -> int:

@@ -34,7 +34,7 @@ from core.drafters.choice import DraftModelConfig
 from core.drafters.strands import StrandDrafter
 from core.heads.decision import find_decision
 from core.models.base import FINAL
-from core.registry import Models, method
+from core.registry import Models, Parts, Reported, method
 from core.shapes.decision import DecisionStop
 from core.shapes.levels import Levels, node_count
 from core.shapes.widths import Widths
@@ -75,9 +75,19 @@ class Config(DraftModelConfig):
     paper="Lu et al. 2024",
     url="https://arxiv.org/abs/2409.10644",
     year=2024,
-    family="tree drafting",
+    family="draft-centric: hybrid and adaptive",
     lossless=False,
     config=Config,
+    parts=Parts("skip", "strands", "longest_strand", stop="decision"),
+    trained="stop rule",
+    reported=(
+        Reported("up to 75 %", "faster than multi-candidate decoding", "as the abstract has it"),
+        Reported(
+            "up to 164 %",
+            "higher acceptance rate than multi-candidate decoding",
+            "as the abstract has it",
+        ),
+    ),
     toy={"tree": [2, 1], "drafter": "model", "stop": "never"},
 )
 def build(config: Config, models: Models) -> Decoder:

@@ -19,7 +19,7 @@ from pydantic import Field, field_validator
 
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, model_drafter
-from core.registry import Models, method
+from core.registry import Models, Parts, Reported, method
 from core.shapes.static import EAGLE, StaticTree, parse
 from core.verify.rejection import RecursiveRejection
 
@@ -48,9 +48,23 @@ class Config(DraftModelConfig):
     paper="Li et al. 2024",
     url="https://arxiv.org/abs/2401.15077",
     year=2024,
-    family="tree drafting",
+    family="model-centric: dependent drafter",
     lossless=True,
     config=Config,
+    parts=Parts("skip", "static", "rejection"),
+    trained="heads",
+    reported=(
+        Reported(
+            "2.90×",
+            "the speed of plain decoding",
+            "Vicuna-7B, MT-bench, temperature 0; 3.94 tokens per target pass",
+        ),
+        Reported(
+            "2.21×",
+            "the speed of plain decoding",
+            "the same at temperature 1; 3.17 tokens per target pass",
+        ),
+    ),
     toy={"tree": "0 1 00", "drafter": "model"},
 )
 def build(config: Config, models: Models) -> Decoder:

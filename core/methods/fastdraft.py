@@ -20,7 +20,7 @@ from pydantic import Field
 
 from core.decode import Decoder
 from core.drafters.choice import SecondModelConfig, model_drafter
-from core.registry import Models, method
+from core.registry import Models, Parts, Reported, method
 from core.shapes.levels import Levels
 from core.verify.rejection import RecursiveRejection
 
@@ -40,9 +40,15 @@ class Config(SecondModelConfig):
     paper="Zafrir et al. 2025",
     url="https://arxiv.org/abs/2411.11055",
     year=2024,
-    family="independent drafting",
+    family="model-centric: independent drafter",
     lossless=True,
     config=Config,
+    parts=Parts("model", "chain", "rejection"),
+    trained="draft model",
+    reported=(
+        Reported("up to 3×", "memory-bound speed-up", "code"),
+        Reported("about 2×", "memory-bound speed-up", "natural language"),
+    ),
     toy={"length": 2},
 )
 def build(config: Config, models: Models) -> Decoder:

@@ -6,8 +6,9 @@ recursive rejection, matched to how they were drawn: what a failed candidate lea
 law is what the next one is tested against. The naive rule instead draws one token from the target
 and looks for it among the candidates.
 
-Yang, Huang, Dai, Chen: Multi-Candidate Speculative Decoding, arXiv 2401.06706; the code's default
-k-config is (4, 2, 2), 28 nodes, drawn without replacement.
+Yang, Huang, Dai, Chen: Multi-Candidate Speculative Decoding, arXiv 2401.06706.
+
+The code's default k-config is (4, 2, 2), 28 nodes, drawn without replacement.
 
 Deviations, all of them repairs: a rule and a drawing that do not fit are refused, since they would
 bend the law of the text. At draft temperature 0 the candidates are the likeliest tokens, which are
@@ -24,7 +25,7 @@ from pydantic import Field
 
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, model_drafter
-from core.registry import Models, method
+from core.registry import Models, Parts, method
 from core.shapes.levels import K_CONFIG, Levels, node_count
 from core.shapes.widths import Widths
 from core.tree import Sampling
@@ -71,9 +72,10 @@ class Config(DraftModelConfig):
     paper="Yang et al. 2024",
     url="https://arxiv.org/abs/2401.06706",
     year=2024,
-    family="tree drafting",
+    family="draft-centric: tree and graph",
     lossless=True,
     config=Config,
+    parts=Parts("skip", "k_config", "rejection"),
     toy={"tree": [2, 1], "drafter": "model"},
 )
 def build(config: Config, models: Models) -> Decoder:

@@ -6,10 +6,10 @@ there; the longest run of tokens that pass is kept, and the target's favourite c
 chance is involved. At temperature 0 this is greedy matching, as in `medusa`.
 
 Cai, Li, Geng, Peng, Lee, Chen, Dao: Medusa: Simple LLM Inference Acceleration Framework with
-Multiple Decoding Heads, ICML 2024, arXiv 2401.10774. Epsilon 0.09 and delta 0.3 as published.
+Multiple Decoding Heads, ICML 2024, arXiv 2401.10774.
 
-Tree and heads are those of `medusa`; `typical_acceptance` has the same rule over any drafter, and
-what of it is ours is told there.
+Epsilon 0.09 and delta 0.3 are as published. Tree and heads are those of `medusa`;
+`typical_acceptance` has the same rule over any drafter, and what of it is ours is told there.
 """
 
 from typing import ClassVar
@@ -20,7 +20,7 @@ from core.decode import Decoder
 from core.drafters.choice import model_drafter
 from core.drafters.planned import PlannedConfig, planned_tree
 from core.heads.medusa import KIND
-from core.registry import Models, method
+from core.registry import Models, Parts, method
 from core.verify.typical import TypicalAcceptance
 
 
@@ -49,9 +49,11 @@ class Config(PlannedConfig):
     paper="Cai et al. 2024",
     url="https://arxiv.org/abs/2401.10774",
     year=2024,
-    family="relaxed acceptance",
+    family="verification",
     lossless=False,
     config=Config,
+    parts=Parts("medusa", "accuracy_tree", "typical"),
+    trained="heads",
     toy={"nodes": 4},
 )
 def build(config: Config, models: Models) -> Decoder:

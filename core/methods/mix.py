@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, field_validator
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, model_drafter
 from core.parts import rules, shapes, stops
-from core.registry import Models, method
+from core.registry import Models, Parts, method
 from core.verify.base import check_fit
 
 NONE = "none"
@@ -82,6 +82,7 @@ def _known(value: str, names: list[str]) -> str:
     family="workbench",
     lossless=True,
     config=Config,
+    parts=Parts("skip", "eagle2", "rejection"),
     toy={"drafter": "model", "budget": 2, "shape": "k_config"},
 )
 def build(config: Config, models: Models) -> Decoder:

@@ -3,8 +3,9 @@
 A copied token has no draft law, so it counts as fixed: it stays with probability p(x), and a
 rejection takes x out of p. That has the same law as drawing the target's token and comparing.
 
-Saxena: Prompt Lookup Decoding, 2023, github.com/apoorvumang/prompt-lookup-decoding (no paper); the
-variant of transformers 5.24 is the default: n-grams of 2 then 1 tokens, up to 10 copied.
+Saxena: Prompt Lookup Decoding, 2023, github.com/apoorvumang/prompt-lookup-decoding (no paper).
+
+The variant of transformers 5.24 is the default: n-grams of 2 then 1 tokens, up to 10 copied.
 `convention` "original": sizes 3 to 1, 10 tokens that must be fully available. `match` rightmost is
 not published; it is often better in chat.
 """
@@ -15,7 +16,7 @@ from pydantic import Field
 
 from core.decode import Decoder
 from core.drafters.lookup import LookupDrafter
-from core.registry import MethodConfig, Models, method
+from core.registry import MethodConfig, Models, Parts, method
 from core.verify.rejection import RecursiveRejection
 
 
@@ -52,9 +53,10 @@ class Config(MethodConfig):
     paper="Saxena 2023",
     url="https://github.com/apoorvumang/prompt-lookup-decoding",
     year=2023,
-    family="retrieval",
+    family="draft-centric: search",
     lossless=True,
     config=Config,
+    parts=Parts("lookup", "chain", "rejection"),
     toy={"length": 2, "ngram": 1},
 )
 def build(config: Config, models: Models) -> Decoder:

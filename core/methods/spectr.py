@@ -23,7 +23,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, model_drafter
-from core.registry import Models, method
+from core.registry import Models, Parts, Reported, method
 from core.shapes.levels import MAX_NODES
 from core.shapes.sequences import Sequences
 from core.verify.kseq import KSeq
@@ -59,9 +59,18 @@ class Config(DraftModelConfig):
     paper="Sun et al. 2023",
     url="https://arxiv.org/abs/2310.15141",
     year=2023,
-    family="independent drafting",
+    family="verification",
     lossless=True,
     config=Config,
+    parts=Parts("skip", "sequences", "k_seq"),
+    reported=(
+        Reported(
+            "2.13×",
+            "the speed of plain decoding",
+            "PaLM-2 Gecko drafts for Bison, LM1B, 8 drafts of 8 tokens",
+        ),
+        Reported("4.0", "tokens per target pass", "the same; speculative sampling 2.9"),
+    ),
     toy={"drafts": 2, "length": 1, "drafter": "model"},
 )
 def build(config: Config, models: Models) -> Decoder:

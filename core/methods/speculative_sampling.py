@@ -22,7 +22,7 @@ from pydantic import Field
 
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, model_drafter
-from core.registry import Models, method
+from core.registry import Models, Parts, Reported, method
 from core.shapes.base import TreePolicy
 from core.shapes.levels import Levels
 from core.shapes.schedule import LONGEST, Scheduled
@@ -58,9 +58,21 @@ class Config(DraftModelConfig):
     paper="Leviathan et al. 2023; Chen et al. 2023",
     url="https://arxiv.org/abs/2211.17192",
     year=2022,
-    family="independent drafting",
+    family="model-centric: independent drafter",
     lossless=True,
     config=Config,
+    parts=Parts("skip", "chain", "rejection"),
+    reported=(
+        Reported(
+            "75 %",
+            "of tokens kept by one test",
+            "T5-small drafts for T5-XXL, English to German, temperature 0",
+        ),
+        Reported("62 %", "of tokens kept by one test", "the same at temperature 1"),
+        Reported(
+            "74 %", "of tokens kept by one test", "LaMDA 8B drafts for LaMDA 137B, temperature 1"
+        ),
+    ),
     toy={"length": 2, "drafter": "model"},
 )
 def build(config: Config, models: Models) -> Decoder:

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, model_drafter
-from core.registry import Models, method
+from core.registry import Models, Parts, Reported, method
 from core.shapes.entropy import EntropyStop
 from core.shapes.levels import Levels
 from core.verify.rejection import RecursiveRejection
@@ -66,9 +66,11 @@ class Config(DraftModelConfig):
     paper="Zhang et al. 2024",
     url="https://arxiv.org/abs/2411.18462",
     year=2024,
-    family="independent drafting",
+    family="draft-centric: hybrid and adaptive",
     lossless=True,
     config=Config,
+    parts=Parts("skip", "chain", "rejection", stop="entropy"),
+    reported=(Reported("up to 20 %", "faster than a fixed draft length", "Spec-Bench"),),
     toy={"length": 2, "drafter": "model", "threshold": 0.35},
 )
 def build(config: Config, models: Models) -> Decoder:

@@ -7,8 +7,10 @@ pass is kept, and the target's favourite comes after it. No chance is involved: 
 drafter's text, so that the output follows the drafter wherever the target does not object.
 
 Cai et al.: Medusa: Simple LLM Inference Acceleration Framework with Multiple Decoding Heads, ICML
-2024, arXiv 2401.10774. Defaults as published: epsilon 0.09, delta 0.3, the square root of it; one
-helper of the public code has the two swapped in its signature.
+2024, arXiv 2401.10774.
+
+Defaults as published: epsilon 0.09, delta 0.3, the square root of it; one helper of the public code
+has the two swapped in its signature.
 
 Deviations: the paper drafts with trained heads; here any drafter does, on a tree of equal width per
 level, which is ours (the paper's has 63 nodes chosen for its heads). The entropy is exact; the code
@@ -23,7 +25,7 @@ from pydantic import Field
 
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, model_drafter
-from core.registry import Models, method
+from core.registry import Models, Parts, method
 from core.shapes.levels import Levels, node_count
 from core.shapes.widths import Widths
 from core.tree import Sampling
@@ -74,9 +76,10 @@ class Config(DraftModelConfig):
     paper="Cai et al. 2024",
     url="https://arxiv.org/abs/2401.10774",
     year=2024,
-    family="relaxed acceptance",
+    family="verification",
     lossless=False,
     config=Config,
+    parts=Parts("skip", "k_config", "typical"),
     toy={"tree": [2, 1], "drafter": "model"},
 )
 def build(config: Config, models: Models) -> Decoder:

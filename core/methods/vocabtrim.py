@@ -20,7 +20,7 @@ from pydantic import Field
 
 from core.decode import Decoder
 from core.drafters.choice import DraftModelConfig, model_drafter, vocabulary_field
-from core.registry import Models, method
+from core.registry import Models, Parts, method
 from core.shapes.levels import Levels
 from core.verify.rejection import RecursiveRejection
 
@@ -41,9 +41,10 @@ class Config(DraftModelConfig):
     paper="Goel et al. 2025",
     url="https://arxiv.org/abs/2506.22694",
     year=2025,
-    family="independent drafting",
+    family="draft-centric: probability",
     lossless=True,
     config=Config,
+    parts=Parts("skip", "chain", "rejection"),
     toy={"length": 2, "drafter": "model", "draft_vocabulary": 2},
 )
 def build(config: Config, models: Models) -> Decoder:

@@ -13,6 +13,8 @@ from core.trace import Round, Trace
 
 Given = Literal["previous", "offered", "drafting"]
 
+_GIVEN = ("longest_strand", "other_root")  # why roots that the target drew stand where they do
+
 
 @dataclass(frozen=True, slots=True)
 class AtDepth:
@@ -51,16 +53,18 @@ def acceptance_by_depth(trace: Trace, given: Given = "previous") -> list[AtDepth
     it, so that a verdict was due (conditional; the default). "offered": the round offered something
     at depth d (marginal). "drafting": the round drafted at all (vLLM's rate per position).
     Where the end of the text cut a round, its next depth had no verdict: only "drafting" counts it.
+    A root that the target itself drew (DynaSD) is tested by nothing: its depth does not count.
     """
     deepest = max((r.max_depth for r in trace.rounds), default=0)
     last_tries = [_last_try(r, given, deepest) for r in trace.rounds]
     lengths = [len(r.outcome.accepted) for r in trace.rounds]
+    given_roots = [int(any(reason in _GIVEN for reason in r.nodes.reason)) for r in trace.rounds]
     return [
         AtDepth(
             depth,
             Ratio(
-                tuple(int(depth <= length) for length in lengths),
-                tuple(int(depth <= last) for last in last_tries),
+                tuple(int(g < depth <= n) for g, n in zip(given_roots, lengths, strict=True)),
+                tuple(int(g < depth <= n) for g, n in zip(given_roots, last_tries, strict=True)),
             ),
         )
         for depth in range(1, deepest + 1)

@@ -40,7 +40,7 @@ from core.train.shards import (
 )
 
 SHARD = 256  # user turns begun per shard
-SLOTS = 64
+SLOTS = 128
 TURN, ANSWER = 64, 144  # most tokens of a user turn, of an answer
 TURN_HEAT, ANSWER_HEATS = 0.7, (0.0, 0.7)
 _SPLIT = "\x00"  # stands for the user's words while the template is filled

@@ -31,7 +31,7 @@ from core.train.kangaroo import after, predicting
 from core.train.loop import Task, train
 from core.train.overlap import overlap
 from core.train.report import Accepted, Plan, Report, per_pass
-from core.train.unrolled import Rows, batches, soft_cross_entropy
+from core.train.unrolled import Rows, batches, chained, soft_cross_entropy
 
 KIND = "fastdraft"
 DEPTH = 4  # of the chains that acceptance is measured with
@@ -122,22 +122,6 @@ class Alignment(DraftTask):
 def states(model: PreTrainedModel, tokens: Tensor) -> Tensor:
     """Return the states (B, T, D) after the last norm of texts (B, T) that are padded behind."""
     return cast(Tensor, model.base_model(input_ids=tokens, use_cache=False).last_hidden_state)
-
-
-def chained(right: Tensor, places: Tensor, depth: int) -> list[Accepted]:
-    """Return per depth how many tokens were right, and how many stood after right ones only, of
-    chains from all `places` (B, T) bool; `right` (B, T): whether the token after a place was.
-
-    A chain whose tokens were right so far reads the text itself: no draft has to be run.
-    """
-    alive, found = torch.ones_like(places), list[Accepted]()
-    for step in range(depth):
-        moved, hits = places.roll(-step, 1), right.roll(-step, 1)
-        moved[:, places.shape[1] - step :] = False
-        tested = alive & moved & places
-        alive = tested & hits
-        found.append((int(alive.sum()), int(tested.sum())))
-    return found
 
 
 def begun(size: Size, features: Features, rows: int, project: bool = False) -> PreTrainedModel:

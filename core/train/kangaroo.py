@@ -3,7 +3,8 @@
 The adapter's law at a place is to be the target's own at the same place: cross-entropy under the
 target's law over the draft vocabulary. As published, but for: the target's own texts, the trimmed
 vocabulary, a learning rate for minutes instead of days, clipping by norm, and an output norm that
-begins as the target's last one.
+begins by giving every direction the size that it has in the target's own last states: a few of an
+early state's are thousands of times as large as all others, and would leave nothing of them.
 
 Liu et al., arXiv 2404.18911. Published: AdamW, rate 5e-5, 20 epochs, clipping by value 0.5.
 """
@@ -19,15 +20,16 @@ import torch.nn.functional as F  # noqa: N812 (its usual name)
 from torch import Tensor
 
 from core.heads.kangaroo import KIND, Adapter, write_kangaroo
-from core.heads.target import TargetWeights
 from core.models.base import FINAL
 from core.train.data import Features, Text
 from core.train.family import Family
 from core.train.report import Plan
-from core.train.unrolled import Rows, batches, soft_cross_entropy
+from core.train.unrolled import Rows, batches, chained, soft_cross_entropy
 
 EXIT = 8  # layers that run before the adapter
 DEPTH = 6  # of the chains that acceptance is measured with
+SEEN = 64  # texts whose states say how the output norm begins
+LEAST_SIZE = 1e-4  # of a direction, after the norm
 
 
 class KangarooTask:
@@ -37,7 +39,7 @@ class KangarooTask:
 
     def __init__(self, features: Features, exit_layer: int, vocabulary: int, size: int) -> None:
         self.taps = (exit_layer, FINAL)
-        self.module = begun(features.target)
+        self.module = begun(features, exit_layer)
         self.vocabulary = features.vocabulary(vocabulary)
         self._exit = exit_layer
         self._size = size
@@ -50,7 +52,8 @@ class KangarooTask:
     def loss(self, batch: Rows) -> Tensor:
         places = predicting(batch)
         with torch.no_grad():
-            laws = F.linear(batch.states[FINAL][places].float(), self._weight).softmax(-1)
+            known = F.linear(batch.states[FINAL][places].float(), self._weight)
+            laws = known.float().softmax(-1)
         logits = F.linear(self._outputs(batch)[places], self._weight)
         return soft_cross_entropy(logits, laws).mean()
 
@@ -62,13 +65,8 @@ class KangarooTask:
             right = torch.zeros_like(places)
             best = F.linear(self._outputs(batch)[places], self._weight).argmax(-1)
             right[places] = self.vocabulary.ids[best] == batch.tokens.roll(-1, 1)[places]
-            alive = torch.ones_like(places)
-            for depth, (kept, tried) in enumerate(total):
-                moved = places.roll(-depth, 1)
-                moved[:, places.shape[1] - depth :] = False
-                tested = alive & moved & places
-                alive = tested & right.roll(-depth, 1)
-                total[depth] = kept + int(alive.sum()), tried + int(tested.sum())
+            found = chained(right, places, DEPTH)
+            total = [(a + r, b + t) for (a, b), (r, t) in zip(total, found, strict=True)]
         return total
 
     def save(self, folder: Path) -> None:
@@ -80,15 +78,25 @@ class KangarooTask:
         return self.module(states, torch.arange(states.shape[1])[None])
 
 
-def begun(target: TargetWeights) -> Adapter:
-    """Return a new adapter. Its output norm scales as the target's last one does, which shows in
-    what that makes of a state whose square mean is 1.
+def begun(features: Features, exit_layer: int) -> Adapter:
+    """Return a new adapter, whose output norm makes every direction of some texts' early states as
+    large as it is in the target's last states.
     """
-    adapter = Adapter(target.shape)
+    adapter = Adapter(features.target.shape)
+    some = features.training[:SEEN]
+    early, late = (
+        torch.cat([text.states[tap][text.answer :].float() for text in some])
+        for tap in (exit_layer, FINAL)
+    )
     with torch.no_grad():
-        ones = torch.ones(target.shape.hidden, dtype=target.dtype, device=target.device)
-        adapter.norm.weight.copy_(target.norm(ones))
+        size = _size(adapter.norm.forward(early)).clamp(min=LEAST_SIZE)
+        adapter.norm.weight.copy_(_size(late) / size)
     return adapter
+
+
+def _size(states: Tensor) -> Tensor:
+    """Return the root mean square (D,) of states (N, D)."""
+    return states.square().mean(0).sqrt()
 
 
 def predicting(batch: Rows) -> Tensor:

@@ -197,3 +197,19 @@ def accepted(
         found.append((int(right.sum()), int(tried.sum())))
         alive = right
     return found
+
+
+def chained(right: Tensor, places: Tensor, depth: int) -> list[tuple[int, int]]:
+    """Return per depth how many tokens were right, and how many stood after right ones only, of
+    chains from all `places` (B, T) bool; `right` (B, T): whether the token after a place was.
+
+    A chain whose tokens were right so far reads the text itself: no draft has to be run.
+    """
+    alive, found = torch.ones_like(places), list[tuple[int, int]]()
+    for step in range(depth):
+        moved, hits = places.roll(-step, 1), right.roll(-step, 1)
+        moved[:, places.shape[1] - step :] = False
+        tested = alive & moved & places
+        alive = tested & hits
+        found.append((int(alive.sum()), int(tested.sum())))
+    return found

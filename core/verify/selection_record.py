@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from core.bounds.pair import pair
-from core.bounds.prefix import Independent
+from core.bounds.bins import bins, independent_optimum
 from core.extras import Duel, Pick
 from core.host import Floats, float_rows, floats
 from core.reduce import rest_of, six_digits
@@ -91,4 +90,4 @@ def _best(made: Choice) -> float:
     if made.q is None:
         return 0.0  # fixed children leave nothing to choose: the rule is as good as any
     p, q = (law.double().cpu().numpy() for law in (made.p, made.q))
-    return Independent(pair(p, q), made.drafts).optimum().value
+    return independent_optimum(bins(p, q, made.drafts), made.drafts)

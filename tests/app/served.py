@@ -7,9 +7,12 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
+from app.comparisons import FOLDER as COMPARISONS
 from app.engines import Engines
 from app.limits import Limits
+from app.recordings import FOLDER as EXAMPLES
 from app.ui import App, build
 from tests.app.toys import ToyEngines
 
@@ -22,11 +25,13 @@ def free_port() -> int:
 
 @contextmanager
 def served(
-    engines: Engines | None = None, limits: Limits | None = None
+    engines: Engines | None = None,
+    limits: Limits | None = None,
+    comparisons: Path = COMPARISONS,
 ) -> Iterator[tuple[App, str]]:
     """Yield the app and its address."""
     port = free_port()
-    launching = _launched(engines or ToyEngines(), limits, port)
+    launching = _launched(engines or ToyEngines(), limits, port, comparisons)
     with ThreadPoolExecutor(1) as thread:  # a browser test has a loop of its own in this one
         app = thread.submit(asyncio.run, launching).result()
     try:
@@ -35,8 +40,8 @@ def served(
         app.close(verbose=False)
 
 
-async def _launched(engines: Engines, limits: Limits | None, port: int) -> App:
+async def _launched(engines: Engines, limits: Limits | None, port: int, comparisons: Path) -> App:
     """Launch inside a running loop; without one Gradio makes loops that it never closes."""
-    app = build(engines, limits)
+    app = build(engines, limits, EXAMPLES, comparisons)
     app.launch(prevent_thread_lock=True, server_port=port, quiet=True)
     return app

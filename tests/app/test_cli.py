@@ -273,7 +273,7 @@ def test_a_terminal_never_gets_control_characters_of_a_model(
 # every sentence about a wrong command line
 
 WRONG = {
-    "no command": ([], "Name a command: methods, run, show, export, check, serve"),
+    "no command": ([], "Name a command: methods, run, compare, bench, show, export, "),
     "unknown command": (["rnu"], "invalid choice: 'rnu'"),
     "unknown option": (
         [*RUN, "--temprature", "1"],

@@ -63,7 +63,7 @@ def call(*argv: str, code: str | None = None) -> subprocess.CompletedProcess[str
 
 
 def test_what_needs_no_model_imports_no_library_of_models(trace: str, tmp_path: Path) -> None:
-    commands = ("methods", "run", "show", "export", "check", "serve")
+    commands = ("methods", "run", "compare", "bench", "show", "export", "check", "serve")
     calls = [
         ["--help"],
         *([name, "--help"] for name in commands),

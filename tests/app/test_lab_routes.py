@@ -127,9 +127,45 @@ def test_the_ladder_is_that_of_the_laws_at_the_node(server: Server, name: str) -
         children = max(2, trace.rounds[1].nodes.parent.count(node))
         assert found["ladder"]["drafts"] == children
         selection = rows["Drawn with replacement", "Importance selection"]
-        assert "the method's defaults" in selection["definition"]
+        assert "30 tokens free, all tokens planned for" in selection["definition"]
+        assert selection["tag"] == "30 tokens free"
+        assert found["ladder"]["bridge"] == ""
         assert "within" in found["where"]["note"]
         assert found["where"]["warns"] is False
+
+
+@served_tests
+def test_a_standard_that_is_not_the_recorded_overlap_is_told_with_both(server: Server) -> None:
+    app, url = server
+    trace = made()
+    scalars = trace.rounds[1].scalars
+    other = structs.replace(scalars, overlap=[0.0123, *scalars.overlap[1:]])
+    rounds = [*trace.rounds]
+    rounds[1] = structs.replace(rounds[1], scalars=other)
+    stored = app.studio.shelf.add("anna", "Your run", structs.replace(trace, rounds=rounds))
+    found = answered(url, "ladder", {"trace": stored.name, "round": 1, "node": 0})["ladder"]
+    text = found["groups"][0]["rows"][0]["bars"][0]["text"]
+    assert found["bridge"].startswith(
+        f"Standard is {text} here, and the inspector's overlap .012: the same quantity"
+    )
+    greedy = structs.replace(trace.sampling, temperature=0.0)
+    cold = structs.replace(trace, rounds=rounds, sampling=greedy)
+    stored = app.studio.shelf.add("anna", "Your run", cold)  # its overlap is of one-hot laws
+    found = answered(url, "ladder", {"trace": stored.name, "round": 1, "node": 0})["ladder"]
+    assert found["bridge"] == ""
+
+
+@served_tests
+def test_rounds_of_a_lossy_run_name_it_and_what_is_thrown(server: Server, name: str) -> None:
+    app, url = server
+    trace = made()
+    lossy = structs.replace(trace, lossless=False)
+    stored = app.studio.shelf.add("anna", "Your run", lossy)
+    place = {"round": 1, "node": 0}
+    own = answered(url, "rounds", {"trace": stored.name, **place})["rounds"]["own"]
+    assert own["badge"]["word"] == "Lossy"
+    assert own["words"].startswith(f"{trace.method_name}, which made this run")
+    assert answered(url, "rounds", {"trace": name, **place})["rounds"]["own"] is None
 
 
 @served_tests

@@ -18,6 +18,7 @@ from app.limits import Limits
 from app.orders import ModelsOrder
 from app.routes import assets
 from app.ui import App
+from core.compare.files import read as read_comparison
 from core.registry import get
 from core.run import Request, Run
 from core.trace import token_ids
@@ -164,6 +165,32 @@ def test_the_named_endpoints_do_what_the_page_does(client: Client) -> None:
     assert client.predict(opened["id"], 0, 1, api_name="/rounds") == rounds[:1]
 
 
+def test_methods_are_compared_and_the_comparison_can_be_taken_away(client: Client) -> None:
+    methods = ["prompt_lookup", {"method": "rsd", "config": {"drafter": "model"}}]
+    told, file = client.predict(
+        "Why?", methods, temperature=0, seed=3, max_new_tokens=12, api_name="/compare"
+    )
+    assert [row["method"] for row in told["methods"]] == ["plain", "prompt_lookup", "rsd"]
+    assert [row["status"] for row in told["methods"]] == ["done"] * 3
+    assert all(row["verdict"]["identical"] for row in told["methods"])
+    assert told["finding"].endswith(".")
+    whole = read_comparison(file)
+    assert [run.text for run in whole.runs] == [row["text"] for row in told["methods"]]
+    assert whole.runs[2].sampling.seed == 3
+    page = client.predict(told["comparison"], api_name="/export_comparison")
+    assert Path(page).read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_what_fails_of_one_method_is_told_beside_the_others(client: Client) -> None:
+    """The toy target has no layers that could draft."""
+    methods = [{"method": "rsd", "config": {"drafter": "skip"}}, "prompt_lookup"]
+    told, file = client.predict("Why?", methods, max_new_tokens=6, api_name="/compare")
+    plain, rsd, lookup = told["methods"]
+    assert (plain["status"], rsd["status"], lookup["status"]) == ("done", "error", "done")
+    assert rsd["words"].endswith(".")
+    assert [run.method for run in read_comparison(file).runs][-1] == "prompt_lookup"
+
+
 def test_examples_are_listed_and_shown(client: Client) -> None:
     listed = client.predict(api_name="/example")
     assert listed["examples"]["sky"] == "Why the sky is blue"
@@ -214,6 +241,15 @@ def test_the_server_says_that_it_is_alive(url: str) -> None:
         ({"trace": "sky", "start": "first", "api_name": "/rounds"}, "start is 'first'; it may be"),
         ({"trace": "sky", "stop": 1.5, "api_name": "/rounds"}, "stop is '1.5'; it may be"),
         ({"trace": "sky", "stop": True, "api_name": "/rounds"}, "stop is 'True'; it may be"),
+        ({"prompt": "x", "methods": [], "api_name": "/compare"}, "Choose a method"),
+        ({"prompt": "x", "methods": ["magic"], "api_name": "/compare"}, "no method 'magic'"),
+        ({"prompt": "x", "methods": {"a": 1}, "api_name": "/compare"}, "is no list"),
+        ({"prompt": "", "methods": ["rsd"], "api_name": "/compare"}, "The prompt is empty"),
+        (
+            {"prompt": "x", "methods": ["svip"], "draft": "a/b", "api_name": "/compare"},
+            "drafts without a second model",
+        ),
+        ({"comparison": "c0", "api_name": "/export_comparison"}, "no longer stored"),
         (
             {"prompt": "x", "draft": "my/draft", "api_name": "/run"},
             'draft is \'my/draft\', but .*: add "drafter": "model" to config',
@@ -234,14 +270,18 @@ def test_an_endpoint_refuses_in_a_sentence(
 def test_only_named_endpoints_are_public(client: Client) -> None:
     named = client.view_api(return_format="dict", print_info=False)
     assert set(named["named_endpoints"]) == {
-        "/run", "/rounds", "/example", "/export_trace", "/export_html", "/import_trace"
+        "/run", "/rounds", "/example", "/export_trace", "/export_html", "/import_trace",
+        "/compare", "/export_comparison",
     }  # fmt: skip
     assert not named["unnamed_endpoints"]
 
 
 def test_every_endpoint_is_a_tool_with_typed_and_explained_inputs(url: str) -> None:
     tools = {tool["name"]: tool for tool in httpx.get(f"{url}/gradio_api/mcp/schema").json()}
-    assert {"run", "rounds", "example", "export_trace", "export_html", "import_trace"} == set(tools)
+    assert set(tools) == {
+        "run", "rounds", "example", "export_trace", "export_html", "import_trace", "compare",
+        "export_comparison",
+    }  # fmt: skip
     for tool in tools.values():
         assert tool["description"].rstrip().endswith((".", "tool"))
         for name, schema in tool["inputSchema"]["properties"].items():

@@ -283,6 +283,24 @@ def test_a_run_streams_its_rounds_and_ends_as_the_stored_trace(site: Site) -> No
     )
 
 
+def test_after_a_run_every_round_shows_what_is_known_in_the_end(site: Site) -> None:
+    """Some pictures of a round tell of the whole run: those of early rounds knew little of it."""
+    page = site.open()
+    run(page, "Count on", 40)
+    page.wait_for_function(
+        """async () => {
+          const { store } = draftscope;
+          const first = store.order[0];
+          const query = `rounds?from=${first}&to=${first + 32}`;
+          const url = `draftscope/traces/${store.overview.id}/${query}`;
+          const told = await (await fetch(url)).json();
+          const words = JSON.stringify;
+          return told.every((one) => words(store.viewOf(one.index)) === words(one));
+        }"""
+    )
+    assert site.faults == []
+
+
 def test_the_example_stays_until_the_first_round_and_loading_is_told(
     chromium: Browser,
 ) -> None:

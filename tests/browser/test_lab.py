@@ -120,6 +120,50 @@ def test_the_verdict_turns_with_a_mistake_and_back(site: Site) -> None:
     )
 
 
+def test_a_mistake_that_always_draws_two_takes_the_slider_away_and_says_why(site: Site) -> None:
+    page = site.open()
+    opened(page)
+    rounds = page.locator(".ds-lab-choices")
+    slider, output = rounds.get_by_label("Drafts"), rounds.locator("output")
+    slider.press("End")
+    page.wait_for_function(READY)
+    assert output.inner_text() == "8"
+    page.get_by_label("The likelier of two is kept").check()
+    page.wait_for_function(READY)
+    expect(slider).to_be_disabled()
+    assert (slider.input_value(), output.inner_text()) == ("2", "2")
+    expect(rounds.locator(".ds-lab-fixed")).to_have_text("This mistake always draws 2.")
+    page.get_by_label("None", exact=True).check()
+    page.wait_for_function(READY)
+    expect(slider).to_be_enabled()
+    assert (slider.input_value(), output.inner_text()) == ("8", "8")
+    expect(rounds.locator(".ds-lab-fixed")).to_have_text("")
+
+
+GAPS = """() => [...document.querySelectorAll('.ds-lab-result .ds-laws thead th')].map((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const { left, right } = range.getBoundingClientRect();
+  return [left, right];
+})"""
+
+
+def test_the_heads_of_p_and_of_what_was_written_stand_apart(site: Site) -> None:
+    page = site.open()
+    opened(page)
+    (_, right), (left, _) = page.evaluate(GAPS)
+    assert left - right >= 8
+
+
+def test_what_cuts_the_selection_short_is_read_on_its_bar(site: Site) -> None:
+    page = site.open()
+    opened(page)
+    row = page.locator(".ds-rung", has_text="Importance selection")
+    expect(row.locator(".ds-rung-tag")).to_have_text("30 tokens free")
+    assert page.locator(".ds-rung-tag").count() == 1
+    expect(page.locator(".ds-rung-bridge")).to_be_hidden()
+
+
 def test_the_lab_follows_the_selected_node(site: Site) -> None:
     page = site.open()
     opened(page)
@@ -152,7 +196,9 @@ def test_nothing_is_wider_than_the_page_and_no_token_is_markup(
     assert page.locator(".ds-part-ask img").count() == 0
     narrow = page.evaluate(
         """() => [...document.querySelectorAll('.ds-rung-name, .ds-mistakes span')]
-          .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"""
+          .filter((one) => one.scrollWidth > one.clientWidth + 1
+            || one.scrollHeight > one.parentElement.clientHeight + 1)
+          .map((one) => one.textContent)"""
     )
     assert narrow == []
 

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests import sample_traces
-from viz.lab.ladder import Selecting, ladder, no_ladder
-from viz.lab.rounds import ROWS, Measured, mistakes, rounds, verdict_words
+from tests.sample_traces import changed
+from viz.lab.ladder import Selecting, Standard, bridge, ladder, no_ladder
+from viz.lab.rounds import ROWS, Measured, Own, mistakes, rounds, verdict_words
 from viz.lab.where import Apart, where
+from viz.overview import badge
 from viz.payload import Label
 from viz.sentence import plain
 
@@ -19,7 +21,7 @@ DEFAULTS = Selecting(free=5, alphabet=40, weighted=False, of_run=False)
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        (DEFAULTS, "5 tokens free, 40 tokens planned for: the method's defaults"),
+        (DEFAULTS, "5 tokens free, 40 tokens planned for: more than the method has"),
         (Selecting(1, 0, False, True), "1 token free, all tokens planned for: the settings of"),
         (Selecting(5, 20, True, True), "20 tokens planned for, or as many as that many drafts"),
     ],
@@ -29,6 +31,33 @@ def test_the_selection_says_with_which_settings_it_was_computed(how: Selecting, 
     (row,) = found["groups"][0]["rows"]
     assert words in row["definition"]
     assert ("in proportion to p/q" in row["definition"]) == how.weighted
+
+
+@pytest.mark.parametrize(
+    ("how", "tag"),
+    [
+        (Selecting(30, 0, False, False), "30 tokens free"),
+        (Selecting(1, 40, False, True), "1 token free"),
+        (Selecting(5, 20, True, True), ""),
+    ],
+)
+def test_what_cuts_the_selection_short_stands_on_its_bar_and_on_no_other(
+    how: Selecting, tag: str
+) -> None:
+    rung = {"independent/selection": (0.5, None), "independent/optimum": (0.6, None)}
+    selection, optimum = ladder([rung], 1, how)["groups"][0]["rows"]
+    assert (selection["tag"], optimum["tag"]) == (tag, "")
+    is_cut = "below recursive rejection" in selection["definition"]
+    assert is_cut == bool(tag)
+
+
+def test_the_ladder_says_how_far_it_is_from_the_inspector() -> None:
+    far = bridge(Standard(0.8717, 0.8345, "In bfloat16 a pass of another width rounds otherwise."))
+    assert far.startswith("Standard is .872 here, and the inspector's overlap .835")
+    assert far.endswith("In bfloat16 a pass of another width rounds otherwise.")
+    assert bridge(Standard(0.8717, 0.8700, "Why.")) == ""
+    assert bridge(Standard(0.8717, None, "Why.")) == ""
+    assert ladder([{"one/standard": (0.5, None)}], 1, DEFAULTS, far)["bridge"] == far
 
 
 def test_a_ladder_keeps_the_order_and_leaves_out_what_is_not_known() -> None:
@@ -84,15 +113,35 @@ def test_the_histogram_shows_the_largest_and_all_others_as_one() -> None:
 @pytest.mark.parametrize(
     ("verdict", "mistake", "words"),
     [
-        ("kept", "none", "The text follows p: it lies .0123 from it."),
+        ("kept", "none", "What these rounds write follows p: it lies .0123 from it."),
         ("kept", "greedy", "The mistake does not show at this node: .0123 from p."),
         ("unsure", "none", "Hard to say: .0123 from p"),
-        ("broken", "greedy", "The text does not follow p: it lies .0123 from it. Draws from p"),
+        ("broken", "greedy", "What these rounds write does not follow p: it lies .0123 from it."),
     ],
 )
 def test_verdicts_are_sentences(verdict: str, mistake: str, words: str) -> None:
     assert verdict in ("kept", "unsure", "broken")
     assert verdict_words(replace(measured(), verdict=verdict), mistake).startswith(words)
+
+
+def test_rounds_of_a_lossy_run_say_that_they_follow_another_rule() -> None:
+    trace = sample_traces.tree()
+    lossy = changed(trace, lossless=False, method_name="Medusa, typical")
+    own = rounds(measured(), 2, "none", 0, 1.0, Own(lossy.method_name, badge(lossy)))["own"]
+    assert own is not None
+    assert own["badge"]["word"] == "Lossy"
+    assert own["words"].startswith("Medusa, typical, which made this run, has a rule of its own")
+    assert "these rounds are of recursive rejection" in own["words"]
+    assert rounds(measured(), 2, "none", 0, 1.0)["own"] is None
+
+
+@pytest.mark.parametrize("drafts", [1, 2, 8])
+def test_a_mistake_that_draws_two_says_so_whatever_was_asked_for(drafts: int) -> None:
+    always = {each["key"]: each["always"] for each in mistakes(1.0)}
+    assert always.pop("likeliest") == 2
+    assert {*always.values()} == {None}
+    assert rounds(measured(), drafts, "likeliest", 0, 1.0)["drafts"] == 2
+    assert rounds(measured(), drafts, "none", 0, 1.0)["drafts"] == drafts
 
 
 def test_a_mistake_names_the_temperature_that_it_forgets() -> None:

@@ -226,7 +226,8 @@ def test_hardest_tokens_are_refused_ones_that_the_draft_trusted_most(
         for node in (check.node for check in r.checks if not check.passed):
             if r.nodes.state[node] == "rejected":
                 token = r.nodes.token[node]
-                gaps[token] = max(gap(r, node), gaps.get(token, -1.0))
+                if gap(r, node) > 0:
+                    gaps[token] = max(gap(r, node), gaps.get(token, 0.0))
     found = overview(trace)["hardest"]
     rounds = {r.index: r for r in trace.rounds}
     shown = [gap(rounds[hard["round"]], hard["node"]) for hard in found]

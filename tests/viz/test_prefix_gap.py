@@ -218,7 +218,7 @@ def test_words_say_what_one_draft_and_the_best_would_keep() -> None:
         "After It one draft would be kept .700 of the time; 2 drafts made as here are kept .900 of "
         "the time, the most that any rule could keep. Drawn without replacement the most would be "
         ".986, with replacement .860."
-    ).replace("After It", "After ·It")
+    ).replace("After It", "After “·It”")
     assert section["alt"] == section["foot"]
 
 
@@ -226,10 +226,10 @@ def test_other_nodes_are_told_but_the_one_with_a_ladder_is_drawn() -> None:
     shown = node(node=1)
     drawn = picture(SHORT, shown)
     assert bars(figure(drawn))[2][-1] == 0.9
-    assert drawn["section"]["note"].startswith("After ·The")
+    assert drawn["section"]["note"].startswith("After “·The”")
     assert drawn["section"]["foot"].startswith(
-        "After ·It 2 drafts made as here are kept .950 of the time, the most that any rule could "
-        "keep. After ·The one draft"
+        "After “·It” 2 drafts made as here are kept .950 of the time, the most that any rule could "
+        "keep. After “·The” one draft"
     )
     assert drawn["section"]["foot"].count("replacement") == 2
 

@@ -105,6 +105,19 @@ def test_the_sentence_holds_both_expectations_and_what_happened() -> None:
     assert "accepts none, then" in third
 
 
+def test_where_the_text_ends_the_target_writes_nothing() -> None:
+    over = replace(SEEN.trees[0], final=None)
+    told = text(view(replace(SEEN, trees=(over,)))["trees"][0]["words"])
+    assert told.endswith("it accepts 1: ·w0, and the text ends.")
+    assert "writes" not in told
+
+
+def test_both_expectations_are_one_quantity_under_two_laws() -> None:
+    foot = view()["foot"]
+    assert "would accept on average, given this tree, if the target's law were the draft's" in foot
+    assert "by the target's own law" in foot
+
+
 def test_the_cost_is_one_line_of_forwards_width_and_waste() -> None:
     found = view()["trees"]
     assert found[0]["cost"] == "3 draft forwards, 4 tokens wide to verify; 2 of 3 nodes wasted."
@@ -130,7 +143,8 @@ def test_what_stands_in_for_the_trace_s_drafter_is_said() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("skip-12-18", "without layers 12, 18"),
+        ("skip-12-18", "without layers 12 and 18"),
+        ("skip-2-12-18", "without layers 2, 12 and 18"),
         ("skip-3", "without layer 3"),
         ("exit-28", "first 28 layers"),
         ("model", "the draft model"),

@@ -9,6 +9,7 @@ from typing import TypedDict
 from viz.numbers import count, probability
 
 Value = tuple[float, float | None]  # acceptance; how far an estimate may be off, None: exact
+_NEAR = 0.01  # the ladder and the inspector may be so far apart without a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,21 @@ class Selecting:
     weighted: bool
     of_run: bool
 
+    @property
+    def tag(self) -> str:
+        return "" if self.weighted else f"{count(self.free, 'token')} free"
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """The overlap of p and q at a node: from the laws asked for `here`, and as the run recorded it;
+    `why` they can differ, as a sentence.
+    """
+
+    here: float
+    recorded: float | None
+    why: str
+
 
 class Bar(TypedDict):
     value: float
@@ -33,6 +49,7 @@ class Bar(TypedDict):
 class Row(TypedDict):
     name: str
     definition: str
+    tag: str  # what cuts the rule short here, said on its bar, or empty
     bound: bool  # the most that any rule reaches with such drafts
     bars: list[Bar]  # for 1, 2, ... drafts
 
@@ -43,13 +60,17 @@ class Group(TypedDict):
 
 
 class Ladder(TypedDict):
-    """`missing`: why there is none, or empty."""
+    """`missing`: why there is none, or empty. `bridge`: how the ladder stands to the inspector's
+    overlap, where they differ, or empty.
+    """
 
     groups: list[Group]
     drafts: int  # to begin with
+    bridge: str
     missing: str
 
 
+_SELECTION = "independent/selection"
 _OPTIMUM = (
     "no rule accepts more of such drafts: 1 + min over sets H of p(H) − Q(H), where Q(H) is the "
     "chance that all of them lie in H."
@@ -85,7 +106,7 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
                 "Try the drafts in order, each against p / (ρ q), with the smallest ρ that keeps "
                 "the law (SpecTr).",
             ),
-            ("independent/selection", "Importance selection", ""),  # said by `_selecting`
+            (_SELECTION, "Importance selection", ""),  # said by `_selecting`
             ("independent/optimum", "Optimum", f"With replacement, {_OPTIMUM}"),
         ),
     ),
@@ -140,40 +161,61 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
 )
 
 
-def ladder(rungs: Sequence[Mapping[str, Value]], drafts: int, selecting: Selecting) -> Ladder:
+def ladder(
+    rungs: Sequence[Mapping[str, Value]], drafts: int, selecting: Selecting, standard: str = ""
+) -> Ladder:
     """Return the bars of `rungs` {name: acceptance}, for 1, 2, ... drafts; `drafts` is shown first.
 
     A rule without a value, or of no name known here, is left out. `selecting`: how drafts are
-    selected where one is.
+    selected where one is; `standard`: what `bridge` says.
     """
     groups: list[Group] = []
     for head, rows in _GROUPS:
         known = [row for row in rows if all(row[0] in each for each in rungs)]
         told = [(key, name, words or _selecting(selecting)) for key, name, words in known]
         if told:
-            groups.append({"head": head, "rows": [_row(*row, rungs) for row in told]})
-    return {"groups": groups, "drafts": min(max(drafts, 1), len(rungs)), "missing": ""}
+            groups.append({"head": head, "rows": [_row(*row, rungs, selecting) for row in told]})
+    first = min(max(drafts, 1), len(rungs))
+    return {"groups": groups, "drafts": first, "bridge": standard, "missing": ""}
+
+
+def bridge(standard: Standard) -> str:
+    """Say how far the ladder's single draft is from the inspector's overlap, or nothing."""
+    here, recorded = standard.here, standard.recorded
+    if recorded is None or abs(here - recorded) <= _NEAR:
+        return ""
+    return (
+        f"Standard is {probability(here)} here, and the inspector's overlap {probability(recorded)}"
+        ": the same quantity, from the laws asked for now and from those of the run. "
+        f"{standard.why}"
+    )
 
 
 def _selecting(how: Selecting) -> str:
     """Return what importance selection does, and whose settings it was computed with."""
-    whose = "the settings of this run" if how.of_run else "the method's defaults"
+    whose = "the settings of this run" if how.of_run else "more than the method has by default"
     tokens = f"{how.alphabet:,} tokens" if how.alphabet else "all tokens"
     if how.weighted:
         way = "in proportion to p/q"
         size = f"{tokens} planned for, or as many as that many drafts allow"
+        cut = ""
     else:
         way = "by a linear program"
-        size = f"{count(how.free, 'token')} free, {tokens} planned for"
+        size = f"{how.tag}, {tokens} planned for"
+        cut = (
+            " Cut short: a fixed order decides all tokens that are not free, and of three or more "
+            "drafts two meet at a time, so that it can stop growing and even fall below recursive "
+            "rejection. The paper's rule in full reaches the optimum."
+        )
     return (
         f"Select one of the drafts {way}, then test it alone against the law of the token selected "
-        f"(canonical decomposition; {size}: {whose})."
+        f"(canonical decomposition; {size}: {whose}).{cut}"
     )
 
 
 def no_ladder(method: str) -> Ladder:
     """Return the ladder of a method whose drafts follow no law, which says so."""
-    return {"groups": [], "drafts": 1, "missing": no_law(method)}
+    return {"groups": [], "drafts": 1, "bridge": "", "missing": no_law(method)}
 
 
 def no_law(method: str) -> str:
@@ -183,10 +225,17 @@ def no_law(method: str) -> str:
     )
 
 
-def _row(key: str, name: str, definition: str, rungs: Sequence[Mapping[str, Value]]) -> Row:
+def _row(
+    key: str,
+    name: str,
+    definition: str,
+    rungs: Sequence[Mapping[str, Value]],
+    selecting: Selecting,
+) -> Row:
     bound = key.endswith("/optimum") or key == "deterministic/one_hot"
+    tag = selecting.tag if key == _SELECTION else ""
     bars = [_bar(*each[key]) for each in rungs]
-    return {"name": name, "definition": definition, "bound": bound, "bars": bars}
+    return {"name": name, "definition": definition, "tag": tag, "bound": bound, "bars": bars}
 
 
 def _bar(value: float, margin: float | None) -> Bar:

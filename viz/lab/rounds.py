@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from viz.numbers import probability
-from viz.payload import Label
+from viz.payload import Badge, Label
 
 Verdict = Literal["kept", "unsure", "broken"]
 ROWS = 10  # tokens of the histogram that are named
@@ -24,6 +24,7 @@ class Mistake(TypedDict):
     name: str
     definition: str
     least: int  # drafts without which it is none
+    always: int | None  # drafts that it has, whatever the number asked for; None: as many as asked
 
 
 class Row(TypedDict):
@@ -34,10 +35,20 @@ class Row(TypedDict):
     text: str  # of the last share
 
 
+class Lossy(TypedDict):
+    """That the run itself follows another rule than the one that is thrown."""
+
+    badge: Badge
+    words: str
+
+
 class Rounds(TypedDict):
-    """`missing`: why nothing was thrown, or empty; the rest is then empty too."""
+    """`missing`: why nothing was thrown, or empty; the rest is then empty too. `own`: None where
+    the run's own rule is lossless too.
+    """
 
     missing: str
+    own: Lossy | None
     verdict: Verdict
     words: str
     kept: str
@@ -69,6 +80,14 @@ class Measured:
     verdict: Verdict
     kept: int
     cells: Sequence[tuple[Label | None, float, Sequence[float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """The name of a run's lossy method, and its badge."""
+
+    method: str
+    badge: Badge
 
 
 def mistakes(temperature: float) -> list[Mistake]:
@@ -104,19 +123,32 @@ def mistakes(temperature: float) -> list[Mistake]:
         (
             "likeliest",
             "The likelier of two is kept",
-            "Two are drawn, and the one that q favours is tested as if it were the only one.",
+            "Two are always drawn, and the one that q favours is tested as if it were alone.",
             1,
         ),
         ("one_side", "Temperature on one side", told, 1),
     )
     return [
-        {"key": key, "name": name, "definition": definition, "least": least}
+        {
+            "key": key,
+            "name": name,
+            "definition": definition,
+            "least": least,
+            "always": 2 if key == "likeliest" else None,
+        }
         for key, name, definition, least in found
     ]
 
 
-def rounds(measured: Measured, drafts: int, mistake: str, seed: int, temperature: float) -> Rounds:
-    """Return what the panel shows of one throw."""
+def rounds(
+    measured: Measured,
+    drafts: int,
+    mistake: str,
+    seed: int,
+    temperature: float,
+    own: Own | None = None,
+) -> Rounds:
+    """Return what the panel shows of one throw. `own`: the run's method where that is lossy."""
     total = measured.rounds[-1]
     shown = sorted(
         (cell for cell in measured.cells if cell[0] is not None),
@@ -124,16 +156,19 @@ def rounds(measured: Measured, drafts: int, mistake: str, seed: int, temperature
     )[:ROWS]
     rest = _rest(shown, len(measured.rounds))
     words = verdict_words(measured, mistake)
+    known = mistakes(temperature)
+    always = next(each["always"] for each in known if each["key"] == mistake)
     return {
         "missing": "",
+        "own": own and _lossy(own),
         "verdict": measured.verdict,
         "words": words,
         "kept": f"{measured.kept:,} of {total:,} rounds kept a draft "
         f"({probability(measured.kept / total)}). {_DISTANCE}",
-        "drafts": drafts,
+        "drafts": always or drafts,
         "mistake": mistake,
         "seed": seed,
-        "mistakes": mistakes(temperature),
+        "mistakes": known,
         "rows": [_row(*cell) for cell in (*shown, *rest)],
         "rounds": list(measured.rounds),
         "apart": list(measured.apart),
@@ -148,6 +183,7 @@ def no_rounds(missing: str, temperature: float) -> Rounds:
     """Return the panel where nothing can be thrown."""
     return {
         "missing": missing,
+        "own": None,
         "verdict": "unsure",
         "words": "",
         "kept": "",
@@ -173,12 +209,20 @@ def verdict_words(measured: Measured, mistake: str) -> str:
     )
     honest = f"Draws from p itself lie {mean} from it, 99 of 100 within {most}."
     if measured.verdict == "broken":
-        return f"The text does not follow p: it lies {apart} from it. {honest}"
+        return f"What these rounds write does not follow p: it lies {apart} from it. {honest}"
     if measured.verdict == "unsure":
         return f"Hard to say: {apart} from p, where one honest run in a hundred lies. Throw again."
     if mistake != "none":
         return f"The mistake does not show at this node: {apart} from p. {honest}"
-    return f"The text follows p: it lies {apart} from it. {honest}"
+    return f"What these rounds write follows p: it lies {apart} from it. {honest}"
+
+
+def _lossy(own: Own) -> Lossy:
+    words = (
+        f"{own.method}, which made this run, has a rule of its own that bends the law. It is not "
+        "simulated here: these rounds are of recursive rejection, which is lossless."
+    )
+    return {"badge": own.badge, "words": words}
 
 
 def _row(label: Label | None, p: float, shares: Sequence[float]) -> Row:

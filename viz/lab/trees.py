@@ -35,7 +35,7 @@ class Tree:
     reach: Sequence[float]
     accepted: Sequence[int]
     rejected: Sequence[int]
-    final: int
+    final: int | None
     believed: float
     expected: float
     forwards: int

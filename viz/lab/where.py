@@ -61,10 +61,11 @@ def _told(trace: Trace, card: ModelCard, apart: Apart | None) -> str:
     most = probability(apart.most, _DECIMALS)
     if apart.most <= _CLOSE:
         return f"{card.id} was asked again: within {most} of {recorded}."
-    return f"{card.id} was asked again: up to {most} from {recorded}. {_why(trace, card)}"
+    return f"{card.id} was asked again: up to {most} from {recorded}. {why(trace, card)}"
 
 
-def _why(trace: Trace, card: ModelCard) -> str:
+def why(trace: Trace, card: ModelCard) -> str:
+    """Say why the laws of `card` differ from those that the trace recorded."""
     made = trace.models.target
     if (made.id, made.revision) != (card.id, card.revision):
         return f"The trace was made with {made.id}, whose weights are others."

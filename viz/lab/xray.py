@@ -151,7 +151,7 @@ def _tree(
     tree: Tree, seen: Trees, reading: Reading, labels: Sequence[Label], after: Sequence[bytes]
 ) -> TreeView:
     end = tree.accepted[-1] if tree.accepted else -1
-    final = reading.vocabulary.label(tree.final, after[end])
+    final = None if tree.final is None else reading.vocabulary.label(tree.final, after[end])
     size, kept = len(tree.nodes), len(tree.accepted)
     told = words(tree, seen, reading, labels, final)
     cost = (

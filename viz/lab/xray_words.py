@@ -15,9 +15,11 @@ _ONE_PLACE = "A node that several of them have stands at one place."
 
 
 def words(
-    tree: Tree, seen: Trees, reading: Reading, labels: Sequence[Label], final: Label
+    tree: Tree, seen: Trees, reading: Reading, labels: Sequence[Label], final: Label | None
 ) -> list[Run]:
-    """Return both expectations of a tree, and what the target made of it."""
+    """Return both expectations of a tree, and what the target made of it; `final` None: the text
+    ended.
+    """
     kept = len(tree.accepted)
     size = len(tree.nodes)
     drafted = count(size, "node") + ("" if size == seen.budget else f" ({seen.budget} allowed)")
@@ -28,6 +30,8 @@ def words(
     told = "The target accepts " if reading.greedy else "With this run's dice it accepts "
     path = listed(labels, tree.accepted)
     what = [Strong(str(kept)), ":", *path] if kept else [Strong("none")]
+    if final is None:
+        return say(believed, target, told, *what, ", and the text ends.")
     return say(believed, target, told, *what, ", then the target writes ", final, ".")
 
 
@@ -58,7 +62,8 @@ def _drafter(trace: Trace, name: str) -> str:
     if kind == "exit":
         return f"the target's first {layers} layers"
     if kind == "skip":
-        listed = layers.replace("-", ", ")
+        *others, last = layers.split("-")
+        listed = f"{', '.join(others)} and {last}" if others else last
         return (
             f"the target without layer{'s' if '-' in layers else ''} {listed}"
             if listed
@@ -80,11 +85,12 @@ def foot(reading: Reading, seen: Trees) -> str:
     target = (
         "at temperature 0 the target takes its favourite, which is no matter of chance"
         if reading.greedy
-        else "by the target: what recursive rejection accepts on average, given this tree"
+        else "by the target: what it accepts by the target's own law"
     )
     return (
-        f"Expected by the draft: how many tokens of a text that the drafter itself writes{law} "
-        f"would stay in the tree, the sum of q along every path; {target}. {planned}"
+        "Expected by the draft: what recursive rejection would accept on average, given this tree, "
+        f"if the target's law were the draft's{law}: the sum of q along every path for fixed "
+        f"nodes, the first one at every node for drawn ones; {target}. {planned}"
     )
 
 

@@ -68,7 +68,7 @@ def _rung(node: PrefixNode, name: str) -> Rung:
 
 
 def _name(reading: Reading, node: int) -> str:
-    return alone(shortened(reading.label(node), _LETTERS))
+    return f"“{alone(shortened(reading.label(node), _LETTERS))}”"
 
 
 def _told(reading: Reading, node: PrefixNode) -> str:

@@ -18,6 +18,7 @@ from viz.text import alone, shortened
 ORDER = 12
 _MOST = 3  # plots of one round
 _PLOT, _GAP, _AXIS = 104, 40, 34  # px of a plot, above it, below the last
+_NEARLY_ALL = 0.995  # of the sets' chance
 _CELL, _HEAD = 17, 26  # px of a row of a map, above it
 _NAMES = 66  # px for the names of the columns
 _LETTERS = 8
@@ -110,13 +111,19 @@ def _title(reading: Reading, node: KSeqNode, top: float) -> dict[str, object]:
 
 def _plan(reading: Reading, node: TransportNode, nodes: list[TransportNode]) -> Picture:
     words = " ".join(_plan_told(reading, each) for each in nodes)
-    bundles = "" if node.is_exact else " Unlikely tokens share a column."
+    bundles = (
+        ""
+        if node.is_exact
+        else " Unlikely tokens share a column, and all sets that hold one of them a row."
+    )
+    shown = sum(node.mass)
+    rest = "" if shown > _NEARLY_ALL else f" The rows make up {probability(shown)} of all sets."
     return {
         "section": {
             "head": "What every set of candidates leads to",
             "note": f"After {_after(reading, node.node)}: a row is a set of tokens that "
             f"{count(node.drafts, 'draft')} can offer (outlined), with its chance; the shade says "
-            f"what is written then. ▸ the set of this round.{bundles}",
+            f"what is written then. ▸ the set of this round.{bundles}{rest}",
             "figure": _maps(reading, node),
             "foot": words,
             "legend": [

@@ -1,0 +1,1 @@
+"""Views of several methods on one prompt: pure functions of their traces."""
