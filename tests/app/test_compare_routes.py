@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -40,6 +41,9 @@ ORDER: Mapping[str, object] = {
     "sampling": {"max_new_tokens": 12},
 }
 
+PATIENCE = 60.0  # seconds for an answer: machines that test do other work too
+fetch, post = partial(httpx.get, timeout=PATIENCE), partial(httpx.post, timeout=PATIENCE)
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -54,7 +58,7 @@ def server(folder: Path) -> Iterator[tuple[App, str]]:
 
 def test_a_recorded_comparison_opens_without_a_model(server: tuple[App, str]) -> None:
     app, url = server
-    whole = httpx.get(f"{url}/sky").json()
+    whole = fetch(f"{url}/sky").json()
     assert whole["id"] == "sky"
     assert whole["title"] == "Why the sky is blue"
     assert whole["prompt"] == PROMPT
@@ -88,33 +92,33 @@ def test_recordings_that_come_with_the_program_can_be_made_again() -> None:
 
 def test_positions_come_by_their_numbers(server: tuple[App, str]) -> None:
     _, url = server
-    places = httpx.get(f"{url}/sky").json()["places"]
-    views = httpx.get(f"{url}/sky/positions?from=2&to=5").json()
+    places = fetch(f"{url}/sky").json()["places"]
+    views = fetch(f"{url}/sky/positions?from=2&to=5").json()
     assert len(views) == 3
     assert [view["head"].split(":")[0] for view in views] == [
         f"Position {places.index(number)}" for number in (2, 3, 4)
     ]
     assert all(len(view["trees"]) == len(METHODS) for view in views)
     last = max(places)
-    assert len(httpx.get(f"{url}/sky/positions?from={last}&to={last + 9}").json()) == 1
-    assert httpx.get(f"{url}/sky/positions?from=999&to=1000").json() == []
-    assert len(httpx.get(f"{url}/sky/positions?from=0&to=99999").json()) == 16
+    assert len(fetch(f"{url}/sky/positions?from={last}&to={last + 9}").json()) == 1
+    assert fetch(f"{url}/sky/positions?from=999&to=1000").json() == []
+    assert len(fetch(f"{url}/sky/positions?from=0&to=99999").json()) == 16
 
 
 def test_downloads_are_the_comparison_itself(server: tuple[App, str]) -> None:
     app, url = server
-    answer = httpx.get(f"{url}/sky/comparison.json.gz")
+    answer = fetch(f"{url}/sky/comparison.json.gz")
     assert answer.headers["content-disposition"] == 'attachment; filename="draftscope-sky.json.gz"'
     runs = loads(answer.content).runs
     assert runs == [entry.trace for entry in app.studio.find_comparison("sky").entries]
-    assert httpx.get(f"{url}/sky/comparison.html").text.startswith("<!doctype html>")
-    rows = list(csv.DictReader(io.StringIO(httpx.get(f"{url}/sky/table.csv").text)))
+    assert fetch(f"{url}/sky/comparison.html").text.startswith("<!doctype html>")
+    rows = list(csv.DictReader(io.StringIO(fetch(f"{url}/sky/table.csv").text)))
     assert sorted(row["method"] for row in rows) == sorted(key for key, _ in METHODS)
 
 
 @pytest.mark.parametrize("rest", ["", "/positions", "/comparison.json.gz", "/table.csv"])
 def test_an_unknown_comparison_is_told_in_a_sentence(server: tuple[App, str], rest: str) -> None:
-    answer = httpx.get(f"{server[1]}/c0{rest}")
+    answer = fetch(f"{server[1]}/c0{rest}")
     assert answer.status_code == 404
     assert answer.json()["error"].startswith("This comparison is no longer stored")
 
@@ -122,7 +126,7 @@ def test_an_unknown_comparison_is_told_in_a_sentence(server: tuple[App, str], re
 def test_a_run_is_no_comparison(server: tuple[App, str]) -> None:
     app, url = server
     run = app.studio.shelf.add("u", "Your run", sample_traces.chain())
-    assert httpx.get(f"{url}/{run.name}").status_code == 404
+    assert fetch(f"{url}/{run.name}").status_code == 404
 
 
 def test_a_comparison_that_was_run_is_there_with_its_runs(server: tuple[App, str]) -> None:
@@ -134,16 +138,16 @@ def test_a_comparison_that_was_run_is_there_with_its_runs(server: tuple[App, str
         return [message async for message in messages][-1]["comparison"]
 
     name = asyncio.run(work())
-    whole = httpx.get(f"{url}/{name}").json()
+    whole = fetch(f"{url}/{name}").json()
     assert [method["status"] for method in whole["methods"]] == ["done", "done", "error"]
     assert "each 1 to 16" in whole["methods"][2]["words"]
     traces = url.replace("comparisons", "traces")
     for method in whole["methods"][:2]:
-        assert httpx.get(f"{traces}/{method['run']}").json()["overview"]["method"] == method["key"]
-    runs = loads(httpx.get(f"{url}/{name}/comparison.json.gz").content).runs
+        assert fetch(f"{traces}/{method['run']}").json()["overview"]["method"] == method["key"]
+    runs = loads(fetch(f"{url}/{name}/comparison.json.gz").content).runs
     assert [run.method for run in runs] == ["plain", "rsd"]
     assert len(token_ids(runs[0])) == 12
-    assert httpx.get(f"{url}/{name}/positions?from=0").json()[0]["head"].startswith("Position 0")
+    assert fetch(f"{url}/{name}/positions?from=0").json()[0]["head"].startswith("Position 0")
 
 
 def test_what_is_no_comparison_yet_cannot_be_saved(server: tuple[App, str]) -> None:
@@ -155,9 +159,9 @@ def test_what_is_no_comparison_yet_cannot_be_saved(server: tuple[App, str]) -> N
         return [message async for message in messages][-1]["comparison"]
 
     name = asyncio.run(work())
-    assert [m["status"] for m in httpx.get(f"{url}/{name}").json()["methods"]] == ["done", "error"]
+    assert [m["status"] for m in fetch(f"{url}/{name}").json()["methods"]] == ["done", "error"]
     for file in ("comparison.json.gz", "comparison.html"):
-        answer = httpx.get(f"{url}/{name}/{file}")
+        answer = fetch(f"{url}/{name}/{file}")
         assert answer.status_code == 409
         assert "1 runs" in answer.json()["error"]
 
@@ -165,12 +169,12 @@ def test_what_is_no_comparison_yet_cannot_be_saved(server: tuple[App, str]) -> N
 def test_a_file_opens_like_a_recording(server: tuple[App, str]) -> None:
     _, url = server
     made = comparison("Mine")
-    opened = httpx.post(f"{url}?user=u", content=dumps(made)).json()
+    opened = post(f"{url}?user=u", content=dumps(made)).json()
     whole = opened["comparison"]
     assert whole["title"] == "Mine"
     assert whole["source"].startswith("From a file")
-    assert httpx.get(f"{url}/{whole['id']}").json() == whole
-    assert loads(httpx.get(f"{url}/{whole['id']}/comparison.json.gz").content) == made
+    assert fetch(f"{url}/{whole['id']}").json() == whole
+    assert loads(fetch(f"{url}/{whole['id']}/comparison.json.gz").content) == made
     assert [one["method"] for one in opened["order"]["methods"]] == [key for key, _ in METHODS[1:]]
 
 
@@ -188,7 +192,7 @@ def test_a_file_opens_like_a_recording(server: tuple[App, str]) -> None:
 def test_a_bad_file_is_refused_in_a_sentence(
     server: tuple[App, str], data: bytes, status: int, words: str
 ) -> None:
-    answer = httpx.post(server[1], content=data)
+    answer = post(server[1], content=data)
     assert answer.status_code == status
     assert words in answer.json()["error"]
 
@@ -197,9 +201,7 @@ def test_a_file_counts_as_one_of_its_users_runs(folder: Path) -> None:
     with served(ToyEngines(), Limits(runs_per_user=2), folder) as (app, url):
         data = dumps(comparison("Mine"))
         names = [
-            httpx.post(f"{url}/draftscope/comparisons?user=u", content=data).json()["comparison"][
-                "id"
-            ]
+            post(f"{url}/draftscope/comparisons?user=u", content=data).json()["comparison"]["id"]
             for _ in range(3)
         ]
         kept = [app.studio.shelf.get(name) is not None for name in names]
@@ -210,4 +212,4 @@ def test_a_file_counts_as_one_of_its_users_runs(folder: Path) -> None:
 def test_the_page_is_served_beside_the_others(server: tuple[App, str]) -> None:
     url = server[1].removesuffix("/draftscope/comparisons")
     for path in ("", "/compare", "/methods"):
-        assert httpx.get(f"{url}{path}").status_code == 200
+        assert fetch(f"{url}{path}").status_code == 200
