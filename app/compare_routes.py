@@ -5,7 +5,6 @@ upload. Knows no Gradio.
 from __future__ import annotations
 
 import gzip
-from asyncio import Semaphore
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -15,19 +14,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.answers import body, download, number, packed_json, refused
+from app.answers import Uploads, download, number, packed_json, refused
 from app.comparisons import Compared, comparison_order, packed, put
 from app.session import stranger
 from app.studio import Studio
 from core.compare.comparison import refusal
 from core.compare.files import dumps, loads
-from core.trace_io import TraceError
 from viz.compare.export import comparison_html, entries_of
-from viz.compare.positions import position, positions_of
+from viz.compare.positions import Positions
 from viz.compare.table import csv
 
 _MOST = 16  # positions with one answer
-_READ_AT_ONCE = 1  # files; a large one takes seconds of a core
 
 Answer = Callable[[Compared, Request], Response]
 
@@ -57,20 +54,12 @@ def compare_routes(studio: Studio) -> list[Route]:
             return refused(404, str(error.args[0]))
         return packed_json(data)
 
-    reading = Semaphore(_READ_AT_ONCE)
+    uploads = Uploads(studio.limits.file_bytes, loads)
 
     async def open_file(request: Request) -> Response:
-        data = await body(request, studio.limits.file_bytes)
-        if data is None:
-            return refused(
-                413,
-                f"The file is too large; {studio.limits.file_bytes // 2**20} MiB are allowed here.",
-            )
-        try:
-            async with reading:
-                comparison = await run_in_threadpool(loads, data)
-        except TraceError as error:
-            return refused(400, str(error))
+        comparison = await uploads.read(request)
+        if isinstance(comparison, Response):
+            return comparison
         user = request.query_params.get("user") or stranger()
         entries = entries_of(comparison)
         made = put(studio.shelf, user, "From a file", comparison.title or "", entries)
@@ -93,9 +82,10 @@ def compare_routes(studio: Studio) -> list[Route]:
 def _positions(found: Compared, request: Request) -> Response:
     """Return positions by their numbers in the payload's `places`, `to` without the last."""
     start = number(request, "from", 0)
-    count = max(positions_of(found.entries), default=-1) + 1
+    positions = Positions(found.entries)
+    count = max(positions.numbers, default=-1) + 1
     stop = min(number(request, "to", start + 1), start + _MOST, count)
-    views = [position(found.entries, index) for index in range(start, stop)]
+    views = [positions.at(index) for index in range(start, stop)]
     return packed_json(gzip.compress(msgspec.json.encode(views), 4, mtime=0))
 
 

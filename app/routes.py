@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from asyncio import Semaphore
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -21,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from app.answers import body, download, number, packed_json, refused
+from app.answers import Uploads, download, number, packed_json, refused
 from app.card_rounds import card_routes
 from app.cards import methods_json
 from app.compare_routes import compare_routes
@@ -29,7 +28,7 @@ from app.lab.routes import lab_routes
 from app.recordings import order_of
 from app.session import stranger
 from app.studio import PAGE, Found, Studio, overview_of, rounds_of
-from core.trace_io import TraceError, dumps, loads
+from core.trace_io import dumps, loads
 from viz.compare.scripts import compare_script, compare_style
 from viz.export import to_csv
 from viz.replay import page_script, page_style, replay_html
@@ -37,7 +36,6 @@ from viz.replay import page_script, page_style, replay_html
 PREFIX = "draftscope"  # of all paths below
 APP = Path(__file__).resolve().parent
 _FOREVER = "public, max-age=31536000, immutable"
-_READ_AT_ONCE = 2  # files; a large one takes seconds of a core
 _SCRIPTS = (
     "server",
     "fields",
@@ -133,20 +131,12 @@ def mount(studio: Studio) -> Mount:
             else _opened(found, first)
         )
 
-    reading = Semaphore(_READ_AT_ONCE)
+    uploads = Uploads(studio.limits.file_bytes, loads)
 
     async def open_file(request: Request) -> Response:
-        data = await body(request, studio.limits.file_bytes)
-        if data is None:
-            return refused(
-                413,
-                f"The file is too large; {studio.limits.file_bytes // 2**20} MiB are allowed here.",
-            )
-        try:
-            async with reading:
-                trace = await run_in_threadpool(loads, data)
-        except TraceError as error:
-            return refused(400, str(error))
+        trace = await uploads.read(request)
+        if isinstance(trace, Response):
+            return trace
         user = request.query_params.get("user") or stranger()
         stored = studio.shelf.add(user, "From a file", trace)
         studio.shelf.tidy()

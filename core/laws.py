@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+LEAST = 1e-3  # temperature above 0
 _PREFIX = 256  # top-p looks at this many tokens before it sorts everything
 
 
@@ -29,6 +30,10 @@ class Law:
     def __post_init__(self) -> None:
         if not 0 <= self.temperature <= 2:
             raise ValueError(f"Temperature is {self.temperature:g}; it may be 0 to 2.")
+        if 0 < self.temperature < LEAST:  # logits over less leave the range of single precision
+            raise ValueError(
+                f"Temperature is {self.temperature:g}; it may be 0, or {LEAST:g} to 2."
+            )
         if self.top_k < 0:
             raise ValueError(f"Top-k is {self.top_k}; it may be 0 (off) or more.")
         if not 0 < self.top_p <= 1:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -69,7 +70,18 @@ THIRDS = constant((1 / 3, 2 / 3), (2 / 3, 1 / 3))
 F1 = constant(P["F1"], Q["F1"])
 ALONE = [Fraction(2, 3), Fraction(10, 9), Fraction(38, 27), Fraction(130, 81), Fraction(422, 243)]
 BLOCK = [Fraction(2, 3), Fraction(11, 9), Fraction(5, 3), Fraction(166, 81), Fraction(64, 27)]
-KNOWING = [Fraction(2, 3), Fraction(12, 9)]  # what a rule that saw the whole block could keep
+KNOWING = {1: Fraction(2, 3), 2: Fraction(12, 9)}
+
+
+def knowing(length: int) -> float:
+    """Return what a rule that saw both laws of whole texts could keep on thirds: of every length
+    the mass that the two have in common.
+    """
+    texts = (text for n in range(1, length + 1) for text in product((0, 1), repeat=n))
+    return math.fsum(
+        min(math.prod((1 + x) / 3 for x in text), math.prod((2 - x) / 3 for x in text))
+        for text in texts
+    )
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5])
@@ -78,7 +90,8 @@ def test_expected_length_on_thirds_is_the_fraction_of_the_sheet(length: int) -> 
     block = kept(length, BlockVerification(), THIRDS)
     assert alone == pytest.approx(float(ALONE[length - 1]), abs=1e-12)
     assert block == pytest.approx(float(BLOCK[length - 1]), abs=1e-12)
-    assert all(block <= best + 1e-12 for best in KNOWING[length - 1 : length])
+    assert knowing(length) == pytest.approx(float(KNOWING.get(length, knowing(length))), abs=1e-12)
+    assert alone - 1e-12 <= block <= knowing(length) + 1e-12
 
 
 @pytest.mark.parametrize(

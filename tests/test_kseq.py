@@ -141,8 +141,9 @@ def test_planted_bugs_are_caught(bug: type[SlowKSeq]) -> None:
 
 def test_the_largest_factor_needs_no_search_and_keeps_less_than_one_draft() -> None:
     p, q = list(P["F1"]), list(Q["F1"])
-    assert taken(p, q, 2) == pytest.approx(0.45, abs=1e-12)
-    assert reach(p, q, 2, 2) == pytest.approx(0.6975, abs=1e-12)
+    curves = crossing(np.array(p), np.array(q), 2)
+    assert curves.beta(2.0) == taken(p, q, 2) == pytest.approx(0.45, abs=1e-12)
+    assert curves.reach(2.0) == reach(p, q, 2, 2) == pytest.approx(0.6975, abs=1e-12)
     assert acceptance(decoder(Sequences(2, 1), MostRoom()), p, q) == pytest.approx(
         0.6975, abs=1e-12
     )

@@ -141,6 +141,7 @@ def test_tokens_that_the_model_rules_out_stay_out() -> None:
         ((-0.1,), "Temperature is -0.1; it may be 0 to 2."),
         ((2.5,), "Temperature is 2.5; it may be 0 to 2."),
         ((float("nan"),), "Temperature is nan; it may be 0 to 2."),
+        ((1e-45,), "Temperature is 1e-45; it may be 0, or 0.001 to 2."),
         ((1, -1), "Top-k is -1; it may be 0 (off) or more."),
         ((1, 0, 0.0), "Top-p is 0; it may be above 0 and at most 1."),
         ((1, 0, 1.5), "Top-p is 1.5; it may be above 0 and at most 1."),

@@ -139,17 +139,14 @@ def test_a_sure_drafter_never_stops_and_zeros_have_no_entropy() -> None:
 
 
 def test_the_bound_of_the_sheet_s_first_fixture() -> None:
-    p, q = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]
-    own = -sum(x * log(x) for x in q)
-    cross = -sum(x * log(y) for x, y in zip(q, p, strict=True))
-    assert own == pytest.approx(1.02965, abs=1e-5)
-    assert cross == pytest.approx(1.30454, abs=1e-5)
-    assert sum(min(x, y) for x, y in zip(p, q, strict=True)) == pytest.approx(0.7)
-    assert cross - own == pytest.approx(0.27489, abs=1e-5)  # KL(q||p)
-    assert cross / own == pytest.approx(1.26697, abs=1e-5)
-    assert 1 - sqrt((cross - own) / 2) == pytest.approx(0.62927, abs=1e-5)
-    assert 1 - sqrt(0.15 * own) == pytest.approx(0.6070, abs=1e-4)
-    assert 1 - sqrt(0.18 * own) == pytest.approx(0.5695, abs=1e-4)
+    """H(q) is 1.02965; the bound 1 - sqrt(c H) is .6070 for c = .15 and .5695 for c = .18."""
+    q = [0.2, 0.3, 0.5]
+    for scale, bound in ((0.15, 0.6070), (0.18, 0.5695)):
+        made = EntropyStop(scale=scale, threshold=0.0)(after(q))
+        assert made is not None
+        assert made.value is not None
+        assert 1 - made.value == pytest.approx(bound, abs=1e-4)
+        assert made.value**2 / scale == pytest.approx(1.02965, abs=1e-5)
 
 
 def rounds(threshold: float) -> list[tuple[int, int, str]]:

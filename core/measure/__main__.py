@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> None:
     """Measure, write, and say what it means; raise ValueError with one sentence."""
     config = _configured(options)
-    law = Law(round(options.temperature, 3))
+    law = Law(round(Law(options.temperature).temperature, 3))  # refused before it is rounded
     task = Task(prompts(options.prompts), law, options.children, options.tokens, options.seed)
     engine = load_engine(
         options.model,
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> None:
 
 def run_tune(options: argparse.Namespace) -> None:
     """Measure what suits this machine, write and say it; raise ValueError with one sentence."""
-    law = Law(round(options.temperature, 3))
+    law = Law(round(Law(options.temperature).temperature, 3))  # refused before it is rounded
     engine = load_engine(
         options.model,
         options.draft,

@@ -70,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_number(made, "--temperature", float, 1.0, "0 to 2")
     _add_number(made, "--prompts", _whole(1, 160), 16, "how many are answered, of a fixed list")
-    _add_number(made, "--tokens", _whole(2, 2048), 64, "most of an answer")
+    _add_number(made, "--tokens", _whole(3, 2048), 64, "most of an answer")
     _add_number(made, "--children", _whole(1, 64), 20, "drafted per node")
     _add_number(made, "--seed", int, 0, "of all luck")
     made.add_argument("--times", action="store_true", help="time the forwards too")

@@ -17,7 +17,7 @@ from tests.traces import traces
 from viz.compare.comparison import compare
 from viz.compare.entry import Entry
 from viz.compare.payload import Comparison
-from viz.compare.positions import position
+from viz.compare.positions import Positions
 
 TEXT = list(range(16))
 
@@ -134,7 +134,7 @@ def test_the_round_at_a_place_is_the_capsule_that_covers_it(own: list[int]) -> N
         for column, each in enumerate(score["places"]):
             if each["place"] is None:
                 continue
-            shown = position(entries, found["places"][each["place"]])
+            shown = Positions(entries).at(found["places"][each["place"]])
             for small, stave in zip(shown["trees"], score["staves"], strict=True):
                 capsules = [c for c in stave["capsules"] if c["start"] <= column < c["stop"]]
                 assert [small["round"]] == [c["round"] for c in capsules] or not capsules

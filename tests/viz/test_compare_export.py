@@ -18,7 +18,7 @@ from tests.sample_traces import hostile
 from tests.toy_comparison import toy_comparison
 from tests.viz.test_packing import unpacked
 from viz.compare.export import compare_payload, comparison_html, entries_of
-from viz.compare.positions import position, positions_of
+from viz.compare.positions import Positions, positions_of
 from viz.compare.terminal import render
 
 MOST_BYTES = 2_600_000  # of a small comparison; the chart library is 1.5 MB of that
@@ -50,7 +50,7 @@ def test_the_file_holds_the_page_s_payload_and_all_positions() -> None:
     assert whole["places"] == positions_of(entries)
     assert len(whole["places"]) == len(token_ids(comparison.runs[0]))
     for number in set(whole["places"]):
-        assert positions[number] == json.loads(json.dumps(position(entries, number)))
+        assert positions[number] == json.loads(json.dumps(Positions(entries).at(number)))
     assert len(positions) == 1 + max(whole["places"])
     assert whole["source"].startswith("Your run")
     assert whole["finished"]

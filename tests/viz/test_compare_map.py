@@ -25,7 +25,7 @@ from viz.compare.map_order import MOST_ROWS, WRITTEN, arranged
 from viz.compare.map_rows import Branch, Weight, branches, rows_of
 from viz.compare.methods import names
 from viz.compare.payload import Line, Map, Position, Station
-from viz.compare.positions import Positions, position
+from viz.compare.positions import Positions
 from viz.reading import OWN, read
 from viz.sentence import named, plain
 
@@ -213,7 +213,9 @@ def test_a_draft_with_two_verdicts_is_remarked() -> None:
         relaxed = build(world, Recipe(rounds=3, relaxed_above=0.05), "relaxed")
         reference = build(world, Recipe(branching=(), rounds=8), "plain")
         found = [entry(trace) for trace in (reference, strict, relaxed)]
-        told += [plain(n["line"]) for n in position(found, 1)["map"]["notes"] if n["method"] == 2]
+        told += [
+            plain(n["line"]) for n in Positions(found).at(1)["map"]["notes"] if n["method"] == 2
+        ]
     assert told
     for text in told:
         assert text.startswith(f"{names(found)[2]} and {names(found)[1]} both drafted ")

@@ -21,7 +21,7 @@ from tests.sample_traces import Recipe, World, build
 from tests.traces import traces
 from viz.compare.entry import Entry
 from viz.compare.payload import Position, SmallTree
-from viz.compare.positions import Positions, position, positions_of
+from viz.compare.positions import Positions, positions_of
 from viz.compare.tidy import tidy
 from viz.reading import read
 
@@ -128,7 +128,7 @@ def test_the_pinned_token_stands_at_its_place_in_every_method_that_wrote_it() ->
     found = entries(greedy())
     assert found[0].trace is not None
     for place, index in enumerate(positions_of(found)):
-        for each, tree in zip(found, position(found, index)["trees"], strict=True):
+        for each, tree in zip(found, Positions(found).at(index)["trees"], strict=True):
             assert each.trace is not None
             covering = round_at(each.trace, place)
             assert tree["round"] == (covering and covering[0])
@@ -165,9 +165,9 @@ def test_a_method_that_waits_or_is_not_so_far_says_so() -> None:
 def test_without_an_exact_text_there_is_no_position() -> None:
     assert positions_of([]) == positions_of([Entry("plain", "Plain", True, "running")]) == []
     with pytest.raises(IndexError, match="Position 0"):
-        position([], 0)
+        Positions([]).at(0)
     with pytest.raises(IndexError):
-        position(entries(greedy()), -1)
+        Positions(entries(greedy())).at(-1)
 
 
 def test_captions_count_what_the_record_counts() -> None:

@@ -61,7 +61,8 @@ def test_lanes_have_the_tokens_and_the_time_of_the_records(made: object) -> None
 def test_any_records_can_race(found: list[Trace]) -> None:
     named = apart(found)
     if race(named) is None:
-        assert not any(leg.verify_ms for leg in legs(found[0]))
+        passes = [leg.verify_ms for leg in legs(found[0]) if leg.target_forwards]
+        assert 2 * passes.count(0) >= len(passes)  # the median took no time, or there is none
     else:
         check(named)
 

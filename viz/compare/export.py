@@ -13,7 +13,7 @@ from core.trace import Trace
 from viz.compare import payload
 from viz.compare.comparison import compare
 from viz.compare.entry import Entry
-from viz.compare.positions import position
+from viz.compare.positions import Positions
 from viz.compare.scripts import compare_script, compare_style
 from viz.packing import Json
 from viz.replay import document
@@ -45,11 +45,9 @@ def compare_payload(comparison: Comparison, origin: str = "") -> ComparePayload:
     """Return the page's payload with every position."""
     entries = entries_of(comparison)
     whole = compare(entries, "comparison", comparison.title or "", origin)
-    count = max(whole["places"], default=-1) + 1
-    return {
-        "comparison": whole,
-        "positions": [position(entries, number) for number in range(count)],
-    }
+    positions = Positions(entries)
+    count = max(positions.numbers, default=-1) + 1
+    return {"comparison": whole, "positions": [positions.at(number) for number in range(count)]}
 
 
 def comparison_html(comparison: Comparison, origin: str = "") -> str:

@@ -23,11 +23,6 @@ def positions_of(entries: Sequence[Entry]) -> list[int]:
     return Positions(entries).numbers
 
 
-def position(entries: Sequence[Entry], index: int) -> Position:
-    """Return position `index` of `positions_of`; raise IndexError when there is none."""
-    return Positions(entries).at(index)
-
-
 class Positions:
     """The positions of one comparison: for many of them, what they have in common is made once."""
 
