@@ -30,9 +30,11 @@ for argv in json.loads(sys.argv[1]):
 """
 
 _SLOW = """
-import sys, time
+import signal, sys, time
 from app.cli import main
 from tests.app.engines import Interrupting, Loader, toy_engine
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore Ctrl-C
 
 def wait():
     print("waiting", file=sys.stderr, flush=True)
